@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,9 +30,11 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.naming import table_path
-from acidsql.model.table import CREATED_COLUMNS, HIVE4_NAMES, FileFormat, TableKind
+from acidsql.model.table import CREATED_COLUMNS, HIVE4_NAMES, FileFormat, Table, TableKind
 from acidsql.model.view import View
 from acidsql.planner.names import find_named_view, find_target
+from acidsql.ports.catalog import Database
+from acidsql.settings import Settings
 from acidsql.statements.create_table import ColumnDefinition, CreateTable, CreateTableLike
 from acidsql.statements.fragment import Identifier, TableRef
 
@@ -57,17 +60,9 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
         statement = replace(statement, location=chosen_path(statement.location, scope))
     given = normal_properties(statement.properties)
     given.pop(CREATED_COLUMNS, None)
-    left_out = _OF_EXTERNAL | (_OF_ACID if statement.external else frozenset())
-    inherited = {k: v for k, v in source.noted.items() if k.lower() not in left_out}
-    parameters, comment = split_comment({**with_comment(inherited, source.comment), **given})
     stored_as = source.format if statement.stored_as is None else FileFormat(statement.stored_as)
-    if statement.external:
-        parameters["EXTERNAL"] = "TRUE"
-    elif source.kind is TableKind.PLAIN and statement.transactional:
-        parameters |= transactional_kind(stored_as, given)
-    elif source.kind is TableKind.PLAIN and TRANSACTIONAL not in given:
-        settings, managed = scope.settings, statement.managed
-        parameters |= default_kind(settings, stored_as, says_format=True, managed=managed)
+    parameters, comment = split_comment(_inherited(statement, source, given))
+    parameters |= _kind(statement, source, stored_as, scope.settings, database)
     parent = database_location(database, scope.warehouse, parameters)
     table = replace(
         source,
@@ -90,6 +85,36 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     return make_table(
         table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
     )
+
+
+def _inherited(
+    statement: CreateTableLike, source: Table, given: Mapping[str, str]
+) -> dict[str, str]:
+    """The properties of the other table, but for those that make its kind, and the given ones."""
+    left_out = _OF_EXTERNAL | (_OF_ACID if statement.external else frozenset())
+    inherited = {k: v for k, v in source.noted.items() if k.lower() not in left_out}
+    return {**with_comment(inherited, source.comment), **given}
+
+
+def _kind(
+    statement: CreateTableLike,
+    source: Table,
+    stored_as: FileFormat,
+    settings: Settings,
+    database: Database,
+) -> Mapping[str, str]:
+    """The properties that make the kind where it is not that of the other table."""
+    given = normal_properties(statement.properties)
+    if statement.external:
+        return {"EXTERNAL": "TRUE"}
+    if source.kind is not TableKind.PLAIN:
+        return {}
+    if statement.transactional:
+        return transactional_kind(stored_as, given)
+    if TRANSACTIONAL in given:
+        return {}
+    parameters, managed = database.parameters, statement.managed
+    return default_kind(settings, parameters, stored_as, says_format=True, managed=managed)
 
 
 def _described(statement: CreateTableLike, view: View) -> CreateTable:

@@ -62,14 +62,12 @@ def with_defaults(
     if stored_as is None:
         by_default = default_format(settings, external=external)
         stored_as = (FileFormat.TEXT if statement.delimited else by_default).value
-    is_open = not external and TRANSACTIONAL not in given
     kind: Mapping[str, str] = {}
-    if statement.transactional or (is_open and _by_database(database) == "ACID"):
+    if statement.transactional:
         kind = transactional_kind(FileFormat(stored_as), given)
-    elif is_open:
-        kind = default_kind(
-            settings, FileFormat(stored_as), says_format=says_format, managed=statement.managed
-        )
+    elif not external and TRANSACTIONAL not in given:
+        form, managed = FileFormat(stored_as), statement.managed
+        kind = default_kind(settings, database, form, says_format=says_format, managed=managed)
     properties = (*statement.properties, *kind.items())
     return replace(statement, stored_as=stored_as, properties=properties)
 
@@ -106,12 +104,20 @@ def transactional_kind(format: FileFormat, given: Collection[str]) -> Mapping[st
 
 
 def default_kind(
-    settings: Settings, format: FileFormat, *, says_format: bool, managed: bool
+    settings: Settings,
+    database: Mapping[str, str],
+    format: FileFormat,
+    *,
+    says_format: bool,
+    managed: bool,
 ) -> Mapping[str, str]:
     """The properties that make the kind of a managed table whose statement names none.
 
-    ``managed`` says that the statement has the word MANAGED. None of the properties: a plain table.
+    ``database`` are the DBPROPERTIES of the table's database. ``managed`` says that the statement
+    has the word MANAGED. None of the properties: a plain table.
     """
+    if _by_database(database) == "ACID":
+        return transactional_kind(format, ())
     insert_only = settings.create_as_insert_only
     acid = settings.create_as_acid
     if acid is None:

@@ -11,7 +11,7 @@ from acidsql.planner.defaults import default_value, given_rows, left_out
 from acidsql.planner.literal_rows import literal_rows
 from acidsql.planner.literals import NotLiteral
 from acidsql.planner.names import Names, ViewRefusal, find_column, find_target
-from acidsql.planner.partition import fixed_values
+from acidsql.planner.partition import fixed_values, refuse_left_out
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
 from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows, wrong_count
@@ -53,18 +53,10 @@ def plan_insert(
 def _static_partition(
     statement: Insert, table: Table, arguments: Arguments
 ) -> tuple[tuple[str, str | None], ...]:
-    named = {item.column.name.lower() for item in statement.partition}
     static = fixed_values(statement.partition, table, arguments)
-    missing = [c.name for c in table.partition_columns if c.name not in named]
     # Columns that are known by name may fill the rest.
-    by_name = statement.by_name or isinstance(statement.source, GivenSource)
-    if named and missing and not by_name:
-        raise AnalysisError(
-            f'PARTITION leaves out the partition columns {", ".join(missing)} of "{table.name}"',
-            code=10125,
-            line=statement.target.line,
-            column=statement.target.column,
-        )
+    if not (statement.by_name or isinstance(statement.source, GivenSource)):
+        refuse_left_out(statement.partition, table, statement.target, 10125)
     return static
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from acidsql.errors import AnalysisError
 from acidsql.model.constraint import checks, requirements
 from acidsql.model.table import Table
 from acidsql.planner.names import Names, ViewRefusal, find_target
-from acidsql.planner.partition import fixed_values
+from acidsql.planner.partition import fixed_values, refuse_left_out
 from acidsql.planner.predicates import Arguments
 from acidsql.plans.load import LoadPlan
 from acidsql.ports.storage import local_path_of
@@ -19,9 +18,9 @@ from acidsql.statements.load import Load
 def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
     """The plan of a LOAD DATA. Whether the files fit the table shows when they are read."""
     table = find_target(statement.target, names, ViewRefusal.INSERT)
-    place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     static = fixed_values(statement.partition, table, arguments)
-    _refuse_left_out(statement, table, place)
+    hint = "Without PARTITION, the last columns of the files give the partitions."
+    refuse_left_out(statement.partition, table, statement.target, 10062, hint)
     absolute = statement.path.startswith(("/", "file:/")) or "://" in statement.path
     if not statement.local and not absolute:
         raise AnalysisError(
@@ -39,19 +38,6 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
         target=table.kind,
         by_rows=_needs_rows(table, static),
     )
-
-
-def _refuse_left_out(statement: Load, table: Table, place: Mapping[str, Any]) -> None:
-    """AnalysisError if PARTITION names some of the partition columns, and not all."""
-    given = {item.column.name.lower() for item in statement.partition}
-    missing = [c.name for c in table.partition_columns if c.name not in given]
-    if given and missing:
-        raise AnalysisError(
-            f'PARTITION leaves out the partition columns {", ".join(missing)} of "{table.name}"',
-            hint="Without PARTITION, the last columns of the files give the partitions.",
-            code=10062,
-            **place,
-        )
 
 
 def _needs_rows(table: Table, static: Sequence[tuple[str, str | None]]) -> bool:

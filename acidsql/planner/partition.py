@@ -59,6 +59,26 @@ def fixed_values(
     return tuple((c.name, found[c.name]) for c in table.partition_columns if c.name in found)
 
 
+def refuse_left_out(
+    items: Sequence[PartitionValue],
+    table: Table,
+    target: TableRef,
+    code: int,
+    hint: str | None = None,
+) -> None:
+    """AnalysisError if PARTITION names some of the partition columns, and not all."""
+    named = {item.column.name.lower() for item in items}
+    missing = [c.name for c in table.partition_columns if c.name not in named]
+    if named and missing:
+        raise AnalysisError(
+            f'PARTITION leaves out the partition columns {", ".join(missing)} of "{table.name}"',
+            hint=hint,
+            code=code,
+            line=target.line,
+            column=target.column,
+        )
+
+
 def partition_of(
     items: Sequence[PartitionValue], table: Table, target: TableRef, arguments: Arguments
 ) -> PartitionName | None:

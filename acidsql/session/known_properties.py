@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from acidsql.errors import ConfigError
 from acidsql.execution.result import Result, text_rows
 from acidsql.model.near import near_name
-from acidsql.settings import default_of, kind_of
+from acidsql.settings import default_of, kind_of, known_name
 from acidsql.statements.fragment import Identifier
 
 _OF_HIVE = {
@@ -110,7 +110,7 @@ DESCRIPTIONS: Mapping[str, str] = {
 
 def show_property(name: Identifier) -> Result:
     """Default, type and description of a property, as Hive shows them. ConfigError for others."""
-    key = name.name
+    key = known_name(name.name)
     if key in _OF_HIVE:
         row = _OF_HIVE[key]
     elif key in DESCRIPTIONS:

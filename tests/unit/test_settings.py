@@ -146,3 +146,14 @@ def test_times_as_hive_writes_them(text: str, seconds: float) -> None:
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(ConfigError, match=r"not a time for hive\.txn\.timeout"):
         duration_s("hive.txn.timeout", text)
+
+
+def test_a_second_name_of_a_property() -> None:
+    settings = Settings.of("w", config={"metastore.txn.timeout": "7s"})
+    assert settings.txn_timeout_s == 7
+    both = {"hive.txn.timeout": "7s", "metastore.txn.timeout": "8s"}
+    for config in (both, dict(reversed(both.items()))):
+        with pytest.raises(ConfigError, match="are one property, and have two values"):
+            Settings.of("w", config=config)
+    with pytest.raises(ConfigError, match="unknown property"):
+        Settings.of("w", config={"metastore.exec.dynamic.partition": "true"})

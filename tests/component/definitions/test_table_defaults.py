@@ -236,6 +236,7 @@ def test_files_of_which_nobody_says_what_they_are(session: Session, tmp_path: Pa
         ),
         ("ACID", "TABLE d.t (k int) STORED AS ORC", (False, ACID, "ORC")),
         ("ACID", "TABLE d.t (k int) STORED AS PARQUET", (False, INSERT_ONLY, "PARQUET")),
+        ("ACID", "TABLE d.t LIKE plain", (False, ACID, "ORC")),
         ("ACID", "EXTERNAL TABLE d.t (k int)", (True, PLAIN, "TEXTFILE")),
     ],
 )
@@ -244,6 +245,7 @@ def test_the_database_says_the_kind(
 ) -> None:
     """As in Hive 4 (database_default_table_type.q). DROP keeps the files of an external table."""
     session.execute("CREATE TABLE acid (k int)")
+    session.execute("CREATE TABLE plain (k int) STORED AS ORC")
     session.execute("CREATE DATABASE d")
     session.execute(f"ALTER DATABASE d SET DBPROPERTIES ('defaultTableType' = '{kind}')")
     session.execute(f"CREATE {clauses}")
