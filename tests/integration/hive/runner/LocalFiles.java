@@ -6,7 +6,6 @@ import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.ChecksumFs;
 import org.apache.hadoop.fs.DelegateToFileSystem;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FsConstants;
@@ -16,25 +15,21 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * Hadoop's local file system, which asks Java about permissions and links.
+ * Hadoop's local file system, which asks Java about permissions and links and writes no checksums.
  *
  * Without its native library Hadoop runs chmod, ls or readlink for each: several processes per file
- * and rename, which take a third of a small statement's time.
+ * and rename, which take a third of a small statement's time. A file `.x.crc` beside each file x is
+ * a habit of the local file system alone; HDFS has none.
  */
 public class LocalFiles extends LocalFileSystem {
   public LocalFiles() {
     super(new Raw());
+    setWriteChecksum(false);
   }
 
-  /** The same for a FileContext. */
-  public static class Context extends ChecksumFs {
+  /** The same for a FileContext, without checksums. */
+  public static class Context extends DelegateToFileSystem {
     public Context(URI uri, Configuration conf) throws IOException, URISyntaxException {
-      super(new RawContext(conf));
-    }
-  }
-
-  private static class RawContext extends DelegateToFileSystem {
-    RawContext(Configuration conf) throws IOException, URISyntaxException {
       super(FsConstants.LOCAL_FS_URI, new Raw(), conf, FsConstants.LOCAL_FS_URI.getScheme(), false);
     }
 

@@ -88,6 +88,9 @@ class Metastore {
     site.put("tez.runtime.unordered.output.buffer.size-mb", "16");
     site.put("tez.am.inline.task.execution.max-tasks", "8");
     site.put("tez.am.task.max.failed.attempts", "1");
+    // Kept from job to job: each new container copies Hive's jar of 80 MB.
+    site.put("tez.am.container.idle.release-timeout-min.millis", "600000");
+    site.put("tez.am.container.idle.release-timeout-max.millis", "900000");
     site.put("hive.tez.container.size", "512");
     site.put("hive.tez.auto.reducer.parallelism", "false");
     site.put("hive.auto.convert.join", "false");

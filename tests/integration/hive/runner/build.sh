@@ -7,6 +7,7 @@ rm -rf "$out"
 mkdir -p "$out/classes" "$out/boot"
 mvn -q -B -P "hive$version" -Dout="$out" process-resources
 javac -d "$out/boot" Boot.java
+java Shorten.java "$out/lib" "$out/classes"
 shopt -s nullglob
 javac -nowarn -Xlint:none -d "$out/classes" -cp "$out/lib/*" \
   Runner.java Verbs.java Held.java Rows.java Metastore.java LocalFiles.java "hive$version"/*.java
