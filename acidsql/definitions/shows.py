@@ -45,6 +45,7 @@ from acidsql.statements import (
     ShowCompactions,
     ShowCreateDatabase,
     ShowCreateTable,
+    ShowCurrentDatabase,
     ShowDatabases,
     ShowLocks,
     ShowPartitions,
@@ -92,6 +93,8 @@ def _show_definitions(statement: ShownDefinition, scope: Scope) -> Result:
             return _show_names(statement, scope)
         case ShowDatabases():
             return show_databases(scope.store, statement.pattern)
+        case ShowCurrentDatabase():
+            return text_rows("show", ["namespace"], [(scope.names.database,)])
         case ShowPartitions():
             table = find_target(statement.target, scope.names)
             require_partitioned(table, statement.target)

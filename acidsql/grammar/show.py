@@ -28,6 +28,7 @@ from acidsql.statements.show import (
     ShowColumns,
     ShowCreateDatabase,
     ShowCreateTable,
+    ShowCurrentDatabase,
     ShowDatabases,
     ShowFunctions,
     ShowLocks,
@@ -53,6 +54,8 @@ def parse_show(cursor: Cursor) -> Show | EngineAnswer | DescribeConfiguration:
     cursor.expect("SHOW")
     if cursor.sees("CREATE") and cursor.peek(1).word in ("TABLE", *DATABASE_WORDS):
         return _show_create(cursor)
+    if cursor.sees("CURRENT") and cursor.peek(1).word in DATABASE_WORDS:
+        return _show_current_database(cursor)
     if cursor.sees("TABLE", "EXTENDED"):
         return _show_table_extended(cursor)
     if cursor.accept("CONF"):
@@ -77,6 +80,13 @@ def _show_create(cursor: Cursor) -> ShowCreateTable | ShowCreateDatabase:
     created = cursor.table()
     cursor.refuse_rest("SHOW CREATE TABLE", "SHOW CREATE TABLE t")
     return ShowCreateTable(created)
+
+
+def _show_current_database(cursor: Cursor) -> ShowCurrentDatabase:
+    cursor.step()
+    cursor.step()
+    cursor.refuse_rest("SHOW CURRENT", "SHOW CURRENT DATABASE")
+    return ShowCurrentDatabase()
 
 
 def _show_table_extended(cursor: Cursor) -> ShowTableExtended:

@@ -35,6 +35,11 @@ class ShowDatabases:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowCurrentDatabase:
+    """SHOW CURRENT NAMESPACE | DATABASE | SCHEMA."""
+
+
+@dataclass(frozen=True, slots=True)
 class ShowPartitions:
     """SHOW PARTITIONS ``target`` [PARTITION (…)]: those that meet all ``conditions``."""
 
@@ -179,6 +184,7 @@ ShownDefinition = (
     | ShowTables
     | ShowViews
     | ShowDatabases
+    | ShowCurrentDatabase
     | ShowPartitions
     | ShowColumns
     | ShowProperties
