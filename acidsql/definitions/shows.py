@@ -91,10 +91,8 @@ def _show_definitions(statement: ShownDefinition, scope: Scope) -> Result:
             return describe_database(statement, scope.store)
         case ShowTables() | ShowViews():
             return _show_names(statement, scope)
-        case ShowDatabases():
-            return show_databases(scope.store, statement.pattern)
-        case ShowCurrentDatabase():
-            return text_rows("show", ["namespace"], [(scope.names.database,)])
+        case ShowDatabases() | ShowCurrentDatabase():
+            return _show_databases(statement, scope)
         case ShowPartitions():
             table = find_target(statement.target, scope.names)
             require_partitioned(table, statement.target)
@@ -112,6 +110,12 @@ def _show_definitions(statement: ShownDefinition, scope: Scope) -> Result:
             return show_properties(statement, scope)
         case _:
             assert_never(statement)
+
+
+def _show_databases(statement: ShowDatabases | ShowCurrentDatabase, scope: Scope) -> Result:
+    if isinstance(statement, ShowDatabases):
+        return show_databases(scope.store, statement.pattern)
+    return text_rows("show", ["namespace"], [(scope.names.database,)])
 
 
 def _show_names(statement: ShowTables | ShowViews, scope: Scope) -> Result:
