@@ -68,7 +68,7 @@ class _Planned:
 
 @dataclass(frozen=True, slots=True)
 class _Outdated:
-    """The transaction of an earlier attempt, which still has its locks or waits for them."""
+    """The transaction of an earlier try, which still has its locks or waits for them."""
 
     txn: OpenTxn
     locks: list[LockComponent]
@@ -97,18 +97,18 @@ def run_write(
     its files are removed, or the whole block is lost.
     """
     outdated: _Outdated | None = None
-    for attempt in count(1):
+    for number in count(1):
         with _ending(outdated):
             planned = _plan(statement, scope, open_txn.policy, block)
             own = block or _open(planned, outdated, open_txn, scope)
         try:
-            renews = block is None and attempt == 1
-            written = _attempt(planned, own, scope, engine, renews=renews)
+            renews = block is None and number == 1
+            written = _try_once(planned, own, scope, engine, renews=renews)
             if block is None:
                 own.commit(scope.store, engine)
             return write_result(written.plan, written.jobs, own.txn, written.write_ids)
         except OutdatedError as cause:
-            if attempt == SNAPSHOT_RETRIES or (block is not None and cause.lost):
+            if number == SNAPSHOT_RETRIES or (block is not None and cause.lost):
                 own.lose(cause.error, engine)
                 raise cause.error from None
             if block is None:
@@ -171,7 +171,7 @@ def _open(
     return TransactionBlock(txn, explicit=False)
 
 
-def _attempt(
+def _try_once(
     planned: _Planned, block: TransactionBlock, scope: Scope, engine: Engine, *, renews: bool
 ) -> Written:
     """Write what the statement says. OutdatedError, before anything is written, to try again.
@@ -335,7 +335,7 @@ def _undo(
 
 
 def altered() -> AnalysisError:
-    """The error of a statement whose tables were altered in each of its attempts."""
+    """The error of a statement whose tables were altered in each of its tries."""
     return AnalysisError(
         "a table of the statement was altered again and again while it waited",
         hint="Run the statement again.",
