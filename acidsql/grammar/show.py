@@ -46,7 +46,7 @@ _KNOWN = (
     " FUNCTIONS, CREATE TABLE, CREATE DATABASE, TABLE EXTENDED, CONF, COMPACTIONS, TRANSACTIONS and"
     " LOCKS are supported."
 )
-_REFUSED = dict.fromkeys(("GRANT", "ROLE", "ROLES", "CURRENT", "PRINCIPALS"), ACCESS_HINT)
+_REFUSED = dict.fromkeys(("GRANT", "ROLE", "ROLES", "PRINCIPALS"), ACCESS_HINT)
 
 
 def parse_show(cursor: Cursor) -> Show | EngineAnswer | DescribeConfiguration:
@@ -55,8 +55,6 @@ def parse_show(cursor: Cursor) -> Show | EngineAnswer | DescribeConfiguration:
     cursor.expect("SHOW")
     if cursor.sees("CREATE") and cursor.peek(1).word in ("TABLE", *DATABASE_WORDS):
         return _show_create(cursor)
-    if cursor.sees("CURRENT") and cursor.peek(1).word in DATABASE_WORDS:
-        return _show_current_database(cursor)
     if cursor.sees("TABLE", "EXTENDED"):
         return _show_table_extended(cursor)
     if cursor.accept("CONF"):
@@ -83,10 +81,13 @@ def _show_create(cursor: Cursor) -> ShowCreateTable | ShowCreateDatabase:
     return ShowCreateTable(created)
 
 
-def _show_current_database(cursor: Cursor) -> ShowCurrentDatabase:
-    cursor.step()
-    cursor.step()
-    cursor.refuse_rest("SHOW CURRENT", "SHOW CURRENT DATABASE")
+def _show_current(cursor: Cursor) -> ShowCurrentDatabase:
+    if cursor.sees("ROLES"):
+        cursor.source.refuse("SHOW CURRENT ROLES is not supported", cursor.offset, hint=ACCESS_HINT)
+    if not cursor.sees_any(*DATABASE_WORDS):
+        cursor.unexpected("expected DATABASE, SCHEMA or NAMESPACE")
+    word = cursor.step().word
+    cursor.refuse_rest(f"SHOW CURRENT {word}", f"SHOW CURRENT {word}")
     return ShowCurrentDatabase()
 
 
@@ -247,6 +248,7 @@ _SHOWN: dict[str, Callable[[Cursor], Show | EngineAnswer]] = {
     "DATABASES": lambda cursor: ShowDatabases(_pattern(cursor)),
     "SCHEMAS": lambda cursor: ShowDatabases(_pattern(cursor)),
     "NAMESPACES": lambda cursor: ShowDatabases(_pattern(cursor)),
+    "CURRENT": _show_current,
     "PARTITIONS": _show_partitions,
     "COLUMNS": _show_columns,
     "SORTED": _show_sorted,
