@@ -100,6 +100,10 @@ class DeclaredNames:
     def is_frame(self, name: str) -> bool:
         return name.lower() in self.frames
 
+    @property
+    def temporary_tables(self) -> dict[TableName, TableName]:
+        return {}
+
     def is_temporary_view(self, name: str) -> bool:
         return name.lower() in self.temporary
 

@@ -28,6 +28,7 @@ class Action(Enum):
     CLEANED = "cleaned"
     FORGOTTEN = "aborted writes removed"
     TIMED_OUT = "transaction timed out"
+    DROPPED = "temporary tables dropped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Event:
     reason: str | None = None
     parts: str | None = None
     address: str | None = None
+    database: str | None = None
 
     @classmethod
     def of(

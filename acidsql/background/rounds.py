@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from acidsql.background.aborted_writes import forget_aborted_writes
 from acidsql.background.cleaner import run_cleaner
-from acidsql.background.events import Tell
+from acidsql.background.events import Action, Event, Tell
 from acidsql.background.housekeeper import run_housekeeper
 from acidsql.background.initiator import Initiator
 from acidsql.background.scope import BackgroundScope
@@ -21,7 +21,8 @@ from acidsql.ports.engine import Engine
 class Rounds:
     """One method for each kind of work; one call is one round. Thread-safe.
 
-    ``settle`` waits until what was collected before has released its files.
+    ``settle`` waits until what was collected before has released its files. ``sweep`` drops the
+    databases of temporary tables that no session answers for, and names each.
     """
 
     scope: BackgroundScope
@@ -29,6 +30,7 @@ class Rounds:
     initiator: Initiator
     host: str
     settle: Callable[[], object]
+    sweep: Callable[[], Iterable[str]]
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def initiate(self) -> int:
@@ -50,8 +52,14 @@ class Rounds:
         return run_cleaner(self.scope)
 
     def keep_house(self) -> list[TxnId]:
-        """Abort transactions without a heartbeat and trim the store. Returns the aborted ones."""
-        return run_housekeeper(self.scope)
+        """Abort transactions without a heartbeat, trim the store, drop what dead sessions left.
+
+        Returns the aborted transactions.
+        """
+        aborted = run_housekeeper(self.scope)
+        for database in self.sweep():
+            self.scope.told(Event(Action.DROPPED, database=database))
+        return aborted
 
     def telling(self, tell: Tell) -> Rounds:
         """The same rounds, whose events are told to ``tell``."""

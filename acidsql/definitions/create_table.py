@@ -38,7 +38,7 @@ from acidsql.model.table import (
     kind_of,
 )
 from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, parse_type
-from acidsql.planner.names import ViewRefusal, find_target, table_name
+from acidsql.planner.names import ViewRefusal, find_target, new_name, table_name
 from acidsql.ports.catalog import Database, is_taken, table_exists
 from acidsql.statements.create_table import (
     ColumnDefinition,
@@ -228,7 +228,7 @@ def database_location(database: Database, warehouse: str, parameters: Mapping[st
 
 def new_table_name(ref: TableRef, scope: Scope) -> TableName:
     """The full name of a table to be made. AnalysisError for a name that no table may have."""
-    name = table_name(ref, scope.names)
+    name = new_name(ref, scope.names)
     refuse_name(name.table, Named.TABLE, line=ref.line, column=ref.column)
     return name
 

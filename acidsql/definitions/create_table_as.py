@@ -30,7 +30,7 @@ from acidsql.model.names import TableName
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import Table, TableKind, kind_of
 from acidsql.planner.accesses import query_accesses
-from acidsql.planner.names import SeenNames, table_name
+from acidsql.planner.names import SeenNames, new_name
 from acidsql.planner.query import plan_query
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.plan import tables_read
@@ -134,7 +134,7 @@ def _completed(statement: CreateTableAs, scope: Scope) -> CreateTableAs:
 
 
 def _with_defaults(statement: CreateTableAs, scope: Scope) -> CreateTable:
-    database = table_name(statement.table.target, scope.names).database
+    database = new_name(statement.table.target, scope.names).database
     return with_defaults(statement.table, scope.settings, scope.store.database(database).parameters)
 
 

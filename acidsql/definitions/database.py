@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from acidsql.definitions.create_table import database_location, forget_table
 from acidsql.definitions.table_defaults import DEFAULT_TABLE_TYPE
@@ -11,7 +13,7 @@ from acidsql.execution.places import Neighbours, chosen_path, reason_to_keep, re
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.access import Access, Operation
-from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.model.names import DEFAULT_DATABASE, TableName, is_temporary_database
 from acidsql.model.naming import Named, database_path, refuse_name
 from acidsql.ports.catalog import Database, is_default_database
 from acidsql.statements.database import CreateDatabase, DropDatabase, SetDatabaseProperties
@@ -22,21 +24,41 @@ from acidsql.txn.locks import lock_components
 def create_database(statement: CreateDatabase, scope: Scope) -> Result:
     """Create the database and its directory."""
     name = statement.name.name.lower()
-    refuse_name(name, Named.DATABASE, line=statement.name.line, column=statement.name.column)
+    place: dict[str, Any] = {"line": statement.name.line, "column": statement.name.column}
+    refuse_name(name, Named.DATABASE, **place)
+    if is_temporary_database(name):
+        raise AnalysisError(
+            f'the database name "{name}" is one for temporary tables',
+            hint="CREATE TEMPORARY TABLE makes such a database, and the end of a session drops it.",
+            **place,
+        )
     if statement.if_not_exists and name in scope.store.databases():
         return Result("create", message=f"database {name} exists already")
-    home = scope.store.database(DEFAULT_DATABASE)
-    parent = database_location(home, scope.warehouse, {"EXTERNAL": "TRUE"})
     chosen = statement.location
-    location = database_path(parent, name) if chosen is None else chosen_path(chosen, scope)
-    if name not in scope.store.databases():
-        refuse_place(location, scope, name)
+    location = "" if chosen is None else chosen_path(chosen, scope)
     properties = dict(statement.properties)
     _refuse_bad_type(properties)
-    database = Database(name, location, statement.comment, scope.user, parameters=properties)
-    scope.store.create_database(database)
-    scope.storage.make_directory(location)
+    make_database(
+        Database(name, location, statement.comment, scope.user, parameters=properties), scope
+    )
     return Result("create", message="OK")
+
+
+def make_database(database: Database, scope: Scope) -> None:
+    """Make a database and its directory, which is below the warehouse unless it has a location.
+
+    AnalysisError for a place of another owner, DatabaseExistsError for a name that is taken.
+    """
+    name, location = database.name, database.location
+    if not location:
+        home = scope.store.database(DEFAULT_DATABASE)
+        location = database_path(
+            database_location(home, scope.warehouse, {"EXTERNAL": "TRUE"}), name
+        )
+    if name not in scope.store.databases():
+        refuse_place(location, scope, name)
+    scope.store.create_database(replace(database, location=location))
+    scope.storage.make_directory(location)
 
 
 def set_database_properties(statement: SetDatabaseProperties, scope: Scope) -> Result:

@@ -18,12 +18,13 @@ from acidsql.definitions.rename_table import renaming_locks
 from acidsql.definitions.view import alter_view_locks, finds_no_view
 from acidsql.execution.scope import Scope
 from acidsql.model.table import Table
+from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import (
     SeenNames,
     find_target,
     find_temporary,
     find_view_target,
-    table_name,
+    new_name,
 )
 from acidsql.planner.query import plan_query
 from acidsql.ports.catalog import is_taken
@@ -58,6 +59,7 @@ from acidsql.statements import (
     ViewDefinition,
 )
 from acidsql.txn.entities import LockComponent
+from acidsql.txn.locks import lock_components
 
 
 def definition_locks(
@@ -75,7 +77,9 @@ def definition_locks(
         case DropDatabase():
             return database_drop_locks(statement.name.name.lower())
         case CreateTable() | CreateTableLike():
-            return creation_locks(table_name(statement.target, scope.names))
+            if statement.is_temporary:
+                return []  # those on the session's own database make nobody wait
+            return creation_locks(new_name(statement.target, scope.names))
         case CreateTableAs():
             return _creation_locks_as(statement, scope)
         case DropTable():
@@ -102,10 +106,13 @@ def _view_locks(
 
 
 def _creation_locks_as(statement: CreateTableAs, scope: Scope) -> list[LockComponent]:
-    name = table_name(statement.table.target, scope.names)
-    if statement.table.if_not_exists and is_taken(scope.store, name):
+    name = new_name(statement.table.target, scope.names)
+    is_temporary = statement.table.is_temporary
+    if statement.table.if_not_exists and not is_temporary and is_taken(scope.store, name):
         return []
     plan = plan_query(statement.query, SeenNames(scope.names), scope.arguments)
+    if is_temporary:
+        return lock_components(query_accesses(plan))
     return creation_locks_as(name, plan, is_plain=makes_plain(statement, scope))
 
 
@@ -116,7 +123,7 @@ def _alteration_locks(
         case ChangeNothing() | RepairTable(repair=False):
             return []
         case RenameTable():
-            return renaming_locks(table.name, table_name(statement.renamed, scope.names))
+            return renaming_locks(table.name, new_name(statement.renamed, scope.names))
         case SetProperties() | UnsetProperties():
             return property_locks(statement, table)
         case DropPartitions():

@@ -9,11 +9,18 @@ from acidsql.definitions.show_view import property_lines, show_create_view
 from acidsql.errors import SqlError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
+from acidsql.model.names import TableName, quoted_table
 from acidsql.model.names import quote_identifier as _quoted
 from acidsql.model.names import string_literal as _literal
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.view import View
-from acidsql.planner.names import Names, find_named_view, find_target
+from acidsql.planner.names import (
+    Names,
+    find_named_view,
+    find_target,
+    is_temporary_table,
+    new_name,
+)
 from acidsql.ports.catalog import Database
 from acidsql.statements import ShowCreateDatabase, ShowCreateTable
 
@@ -25,7 +32,10 @@ def show_create(statement: ShowCreateTable | ShowCreateDatabase, scope: Scope) -
     view = find_named_view(statement.target, scope.names)
     if view is not None:
         return show_create_view(view, _text(view, scope.names))
-    return show_create_table(find_target(statement.target, scope.names))
+    table = find_target(statement.target, scope.names)
+    if is_temporary_table(statement.target, scope.names):
+        return show_create_table(table, temporary=new_name(statement.target, scope.names))
+    return show_create_table(table)
 
 
 def _text(view: View, names: Names) -> str:
@@ -48,10 +58,14 @@ def show_create_database(database: Database) -> Result:
     return text_rows("show", ["createdb_stmt"], [(line,) for line in lines])
 
 
-def show_create_table(table: Table) -> Result:
-    """The CREATE TABLE that makes a table like this one, with a row for each line."""
+def show_create_table(table: Table, temporary: TableName | None = None) -> Result:
+    """The CREATE TABLE that makes a table like this one, with a row for each line.
+
+    ``temporary`` is the name of a temporary table in its session, which chose its directory.
+    """
     external = "EXTERNAL " if table.external else ""
-    lines = [f"CREATE {external}TABLE {_quoted(table.name.database)}.{_quoted(table.name.table)}("]
+    kind = f"TEMPORARY {external}" if temporary else external
+    lines = [f"CREATE {kind}TABLE {quoted_table(temporary or table.name)}("]
     lines += _listed([*_definitions(table.columns, table), *constraint_clauses(table)])
     if table.comment is not None:
         lines.append(f"COMMENT {_literal(table.comment)}")
@@ -62,7 +76,9 @@ def show_create_table(table: Table) -> Result:
         lines.append(f"CLUSTERED BY ({columns}) INTO {table.bucketing.count} BUCKETS")
     if table.format is FileFormat.TEXT:
         lines.append(f"ROW FORMAT DELIMITED FIELDS TERMINATED BY '{_delimiter(table)}'")
-    lines += [f"STORED AS {table.format.value}", f"LOCATION {_literal(table.location)}"]
+    lines.append(f"STORED AS {table.format.value}")
+    if temporary is None or table.external:
+        lines.append(f"LOCATION {_literal(table.location)}")
     lines += property_lines({k: v for k, v in table.noted.items() if k.lower() != "external"})
     return text_rows("show", ["createtab_stmt"], [(line,) for line in lines])
 

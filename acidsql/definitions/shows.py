@@ -31,10 +31,10 @@ from acidsql.errors import TableNotFoundError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
-from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName
+from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, is_temporary_database
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import Table, TableKind
-from acidsql.planner.names import find_named_view, find_target
+from acidsql.planner.names import find_named_view, find_target, temporary_tables_in
 from acidsql.planner.partition import matching_partitions, require_partitioned, whole_partition
 from acidsql.ports.catalog import Catalog, names_in, partition_not_found
 from acidsql.statements import (
@@ -122,7 +122,8 @@ def _show_names(statement: ShowTables | ShowViews, scope: Scope) -> Result:
     named = statement.database
     database = named.name.lower() if named else scope.names.database
     if isinstance(statement, ShowTables):
-        return show_tables(scope.store, database, statement.pattern)
+        own = temporary_tables_in(database, scope.names)
+        return show_tables(scope.store, database, statement.pattern, own)
     temporary = () if named else scope.names.temporary_names
     return show_views(scope.store, database, statement.pattern, temporary)
 
@@ -159,17 +160,20 @@ def describe_database(statement: DescribeDatabase, catalog: Catalog) -> Result:
 
 
 def show_databases(catalog: Catalog, pattern: str | None) -> Result:
-    """The names of the databases."""
-    return text_rows(
-        "show", ["database_name"], [(n,) for n in matching(catalog.databases(), pattern)]
-    )
+    """The names of the databases, but for those of temporary tables."""
+    names = [name for name in catalog.databases() if not is_temporary_database(name)]
+    return text_rows("show", ["database_name"], [(n,) for n in matching(names, pattern)])
 
 
-def show_tables(catalog: Catalog, database: str, pattern: str | None) -> Result:
-    """The names of the tables and, as in Hive, of the views of a database."""
-    return text_rows(
-        "show", ["tab_name"], [(n,) for n in matching(names_in(catalog, database), pattern)]
-    )
+def show_tables(
+    catalog: Catalog, database: str, pattern: str | None, temporary: Iterable[str] = ()
+) -> Result:
+    """The names of the tables and, as in Hive, of the views of a database.
+
+    Also those of the session's ``temporary`` tables.
+    """
+    names = sorted({*names_in(catalog, database), *temporary})
+    return text_rows("show", ["tab_name"], [(n,) for n in matching(names, pattern)])
 
 
 def show_views(

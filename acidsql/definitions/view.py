@@ -17,7 +17,7 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.view import View
-from acidsql.planner.names import find_view_target, table_name, unknown_table
+from acidsql.planner.names import find_view_target, new_name, table_name, unknown_table
 from acidsql.ports.catalog import is_taken
 from acidsql.statements.fragment import TableRef
 from acidsql.statements.view import (
@@ -128,7 +128,7 @@ def alter_view(statement: AlterView, scope: Scope) -> Result:
 def alter_view_locks(statement: AlterView, view: View, scope: Scope) -> list[LockComponent]:
     """The locks of ALTER VIEW, but with AS."""
     if isinstance(statement, RenameView):
-        return renaming_locks(view.name, table_name(statement.renamed, scope.names))
+        return renaming_locks(view.name, new_name(statement.renamed, scope.names))
     return lock_components([Access.of(view.name, Operation.DESCRIBE)])
 
 

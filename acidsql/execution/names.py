@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table
 from acidsql.model.view import View
+from acidsql.planner.names import temporary_tables_in
 from acidsql.ports.catalog import names_in
 from acidsql.ports.engine import Engine
 from acidsql.ports.store import Store
@@ -19,7 +20,8 @@ class SessionNames:
     """The Names of the planner (`planner.names.Names`) over a store and an engine.
 
     ``database`` is the current one; USE changes it. ``view_query`` reads the text of a view.
-    ``temporary_views`` are those of the session, by name.
+    ``temporary_views`` are those of the session, by name. ``temporary_tables`` are its temporary
+    tables: their names in the catalog, by those in statements.
     """
 
     store: Store
@@ -27,6 +29,7 @@ class SessionNames:
     view_query: Callable[[View], Query]
     database: str = DEFAULT_DATABASE
     temporary_views: dict[str, View] = field(default_factory=dict)
+    temporary_tables: dict[TableName, TableName] = field(default_factory=dict)
 
     def find_table(self, name: TableName) -> Table | None:
         """The catalog's table, or None."""
@@ -57,7 +60,8 @@ class SessionNames:
 
     def table_names(self, database: str) -> list[str]:
         """The tables and views of a database, if it exists, to suggest from."""
-        return names_in(self.store, database) if database in self.store.databases() else []
+        own = temporary_tables_in(database, self)
+        return [*own, *names_in(self.store, database)] if database in self.store.databases() else []
 
     def leave_dropped_database(self) -> None:
         """Go on in the default database if the current one is gone."""

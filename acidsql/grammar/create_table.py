@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from acidsql.errors import AnalysisError
@@ -48,16 +49,21 @@ _REFUSED_CLAUSES = {
     "DEEP": ("DEEP CLONE", _COPY),
     "CLUSTER": ("CLUSTER BY", "Write CLUSTERED BY (c, …) INTO n BUCKETS, or leave it out."),
 }
-_REFUSED_KINDS = {
-    "TEMPORARY": "Create a table, or a temporary view of a query.",
-    "TEMP": "Create a table, or a temporary view of a query.",
-    "GLOBAL": "Create a table, or a temporary view of a query.",
-}
 
 
 def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTableLike:
-    """Parse a CREATE [TRANSACTIONAL | EXTERNAL | MANAGED] TABLE from the cursor."""
-    kind = _kind(cursor)
+    """Parse CREATE [TEMPORARY] [TRANSACTIONAL | EXTERNAL | MANAGED] TABLE from the cursor."""
+    cursor.expect("CREATE")
+    is_temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
+    table = _table(cursor, _kind(cursor))
+    if not is_temporary:
+        return table
+    if isinstance(table, CreateTableAs):
+        return replace(table, table=replace(table.table, is_temporary=True))
+    return replace(table, is_temporary=True)
+
+
+def _table(cursor: Cursor, kind: str) -> CreateTable | CreateTableAs | CreateTableLike:
     external, transactional = kind == "EXTERNAL", kind == "TRANSACTIONAL"
     cursor.expect("TABLE")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
@@ -114,16 +120,15 @@ def _place(identifier: Identifier) -> dict[str, Any]:
 
 
 def _kind(cursor: Cursor) -> str:
-    """Parse CREATE [EXTERNAL | TRANSACTIONAL | MANAGED]. Returns the second word, or ""."""
-    cursor.expect("CREATE")
+    """Parse [EXTERNAL | TRANSACTIONAL | MANAGED]. Returns the word, or ""."""
     kind = cursor.step().word if cursor.sees_any("EXTERNAL", "TRANSACTIONAL", "MANAGED") else ""
     word = cursor.peek().word
     before = f"{kind} ".lstrip()
-    if word in _REFUSED_KINDS:
+    if word in ("GLOBAL", "TEMPORARY", "TEMP"):
         cursor.source.refuse(
             f"CREATE {before}{word} TABLE is not supported",
             cursor.offset,
-            hint=_REFUSED_KINDS[word],
+            hint="Write CREATE TEMPORARY TABLE; the table is one of the session.",
         )
     if kind == "TRANSACTIONAL" and word in ("EXTERNAL", "MANAGED"):
         instead = "write CREATE TABLE … LOCATION" if word == "EXTERNAL" else "leave MANAGED out"

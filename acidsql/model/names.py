@@ -10,6 +10,9 @@ DEFAULT_DATABASE = "default"
 DEFAULT_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """NULL and the empty string in a partition name (hive.exec.default.partition.name)."""
 
+TEMPORARY_DATABASE = "acidsql_temporary_"
+"""The databases of temporary tables are called so, with a random number behind it."""
+
 # Hive's FileUtils.escapePathName escapes control characters, DEL and these. It does not escape NUL,
 # which no file system accepts in a name; we do, and Hive reads the escaped NUL as NUL.
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^" + "".join(map(chr, range(32))) + "\x7f")
@@ -58,6 +61,11 @@ class TableName:
 
     def __str__(self) -> str:
         return self.table if self.is_temporary else f"{self.database}.{self.table}"
+
+
+def is_temporary_database(name: str) -> bool:
+    """Whether a database is one for the temporary tables of a session."""
+    return name.lower().startswith(TEMPORARY_DATABASE)
 
 
 def escape_path(value: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -53,6 +53,11 @@ class Names(Protocol):
         """The names of the session's temporary views."""
         ...
 
+    @property
+    def temporary_tables(self) -> Mapping[TableName, TableName]:
+        """The session's temporary tables: their names in the catalog, by those in statements."""
+        ...
+
     def table_names(self, database: str) -> list[str]:
         """The names of a database's tables and views, as suggestions for an unknown name."""
         ...
@@ -100,6 +105,10 @@ class SeenNames:
     def temporary_names(self) -> list[str]:
         return self.names.temporary_names
 
+    @property
+    def temporary_tables(self) -> Mapping[TableName, TableName]:
+        return self.names.temporary_tables
+
     def table_names(self, database: str) -> list[str]:
         return self.names.table_names(database)
 
@@ -139,8 +148,27 @@ class ViewRefusal(Enum):
 
 
 def table_name(ref: TableRef, names: Names) -> TableName:
-    """The full name that a reference has in the catalog."""
+    """The name in the catalog of the table that a reference names.
+
+    A temporary table hides the catalog's own table of its name.
+    """
+    name = new_name(ref, names)
+    return names.temporary_tables.get(name, name)
+
+
+def new_name(ref: TableRef, names: Names) -> TableName:
+    """The name in the catalog of a table or view that is made under a reference."""
     return TableName.of(ref.database or names.database, ref.table)
+
+
+def temporary_tables_in(database: str, names: Names) -> list[str]:
+    """The session's temporary tables that statements find in a database, sorted."""
+    return sorted(name.table for name in names.temporary_tables if name.database == database)
+
+
+def is_temporary_table(ref: TableRef, names: Names) -> bool:
+    """Whether a reference names a temporary table of the session."""
+    return new_name(ref, names) in names.temporary_tables
 
 
 def find_relation(ref: TableRef, names: Names) -> Table | View | None:
@@ -241,6 +269,16 @@ def find_acid_target(ref: TableRef, names: Names) -> Table:
 
 def unknown_table(ref: TableRef, names: Names) -> TableNotFoundError:
     """The error for the name of an unknown table, with a suggestion."""
+    if is_temporary_table(ref, names):
+        return TableNotFoundError(
+            f'the temporary table "{new_name(ref, names)}" is gone',
+            detail="Its database was dropped, by a statement or because the session was silent"
+            " for a day.",
+            code=10001,
+            hint="DROP TABLE forgets it, CREATE TEMPORARY TABLE makes it anew.",
+            line=ref.line,
+            column=ref.column,
+        )
     name = table_name(ref, names)
     own = names.temporary_names if ref.database is None else []
     near = near_name(name.table, [*own, *names.table_names(name.database)])

@@ -11,7 +11,13 @@ from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.names import quote_identifier, quoted_table
 from acidsql.model.table import Table, TableKind
 from acidsql.model.view import View
-from acidsql.planner.names import Names, find_relation, find_temporary, unknown_table
+from acidsql.planner.names import (
+    Names,
+    find_relation,
+    find_temporary,
+    is_temporary_table,
+    unknown_table,
+)
 from acidsql.planner.text import alias_of, view_text
 from acidsql.plans.query import QueryPlan
 from acidsql.statements.fragment import Fragment, Star, TableRef
@@ -79,27 +85,33 @@ def plan_view(view: View, names: Names) -> QueryPlan:
 def _relation(ref: TableRef, names: Names, *, is_temporary: bool) -> Table | View | None:
     """The table or view that a reference names; None for a frame or a temporary view of Spark."""
     if ref.database is None and names.is_frame(ref.table):
-        _require_temporary("the registered frame", ref, is_temporary=is_temporary)
+        _require_temporary("the registered frame", ref, names, is_temporary=is_temporary)
         return None
     if find_temporary(ref, names) is not None:
-        _require_temporary("the temporary view", ref, is_temporary=is_temporary)
+        _require_temporary("the temporary view", ref, names, is_temporary=is_temporary)
+    elif is_temporary_table(ref, names):
+        _require_temporary("the temporary table", ref, names, is_temporary=is_temporary)
     found = find_relation(ref, names)
     if found is not None:
         return found
     if ref.database is None and names.is_temporary_view(ref.table):
-        _require_temporary("the temporary view", ref, is_temporary=is_temporary)
+        _require_temporary("the temporary view", ref, names, is_temporary=is_temporary)
         return None
     raise unknown_table(ref, names)
 
 
-def _require_temporary(what: str, ref: TableRef, *, is_temporary: bool) -> None:
+def _require_temporary(what: str, ref: TableRef, names: Names, *, is_temporary: bool) -> None:
     """AnalysisError unless the view ``is_temporary``: ``what`` it uses is of this session alone."""
-    if not is_temporary:
-        raise AnalysisError(
-            f'a view cannot use {what} "{ref.table}", which other sessions do not have',
-            hint="Make a temporary view of it, or write the database before the name of a table.",
-            **_place(ref),
-        )
+    if is_temporary:
+        return
+    hint = "Make a temporary view of it"
+    if not is_temporary_table(ref, names):
+        hint += ", or write the database before the name of a table"
+    raise AnalysisError(
+        f'a view cannot use {what} "{ref.table}", which other sessions do not have',
+        hint=f"{hint}.",
+        **_place(ref),
+    )
 
 
 def _refuse_hidden(relation: Table | View, source: Fragment, ref: TableRef) -> None:

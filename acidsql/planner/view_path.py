@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeVar
@@ -97,6 +98,11 @@ class NamesInView:
     @property
     def temporary_names(self) -> list[str]:
         return self.outer.temporary_names if self.is_temporary else []
+
+    @property
+    def temporary_tables(self) -> Mapping[TableName, TableName]:
+        """None: the text of a temporary view has the names in the catalog."""
+        return {}
 
     def table_names(self, database: str) -> list[str]:
         return self.outer.table_names(database)

@@ -22,6 +22,7 @@ from acidsql.definitions.evolution import evolve
 from acidsql.definitions.insert_directory import insert_directory
 from acidsql.definitions.name_pattern import matching
 from acidsql.definitions.shows import show
+from acidsql.definitions.temporary_tables import Creation, TemporaryTables
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
 from acidsql.execution.query import describe_query, run_query
@@ -31,7 +32,7 @@ from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.execution.types import function_lines, function_names
 from acidsql.execution.write import planned_write, run_write
 from acidsql.model.table import pool_of
-from acidsql.planner.names import find_temporary
+from acidsql.planner.names import find_temporary, is_temporary_table
 from acidsql.ports.engine import Engine
 from acidsql.session.configuration import Configuration
 from acidsql.session.explain import explain
@@ -44,12 +45,15 @@ from acidsql.statements import (
     Check,
     Compact,
     ConfigurationStatement,
+    CreateTable,
     CreateTableAs,
+    CreateTableLike,
     CreateView,
     Definition,
     Delete,
     DescribeFunction,
     DescribeQuery,
+    DropTable,
     DropView,
     EngineAnswer,
     Explain,
@@ -60,6 +64,7 @@ from acidsql.statements import (
     MultiInsert,
     OtherStatement,
     Query,
+    RenameTable,
     Show,
     ShowFunctions,
     Statement,
@@ -90,6 +95,7 @@ class Dispatch:
     transactions: TransactionControl
     configuration: Configuration
     rounds: Rounds
+    temporary_tables: TemporaryTables
 
     def run(self, statement: Statement, arguments: Mapping[str, Any]) -> Result:
         """Run one statement, in the open transaction if there is one. Raises AcidSqlError."""
@@ -187,8 +193,12 @@ class Dispatch:
         scope: Scope,
         block: TransactionBlock | None,
     ) -> Result:
-        if isinstance(statement, CreateTableAs):
-            return create_table_as(statement, scope, self.engine)
+        if isinstance(statement, CreateTableAs | CreateTable | CreateTableLike):
+            if statement.is_temporary:
+                self.leases.start()  # its thread drops the table if the session is not closed
+                make = partial(self._create_table, scope=scope)
+                return self.temporary_tables.create(statement, make)
+            return self._create_table(statement, scope)
         temporary = self.names.temporary_views
         if isinstance(statement, CreateView) and statement.is_temporary:
             return create_temporary_view(
@@ -201,6 +211,15 @@ class Dispatch:
             if dropped is not None:
                 del temporary[dropped.name.table]
                 return Result("drop", message="OK")
+        if isinstance(statement, RenameTable) and is_temporary_table(statement.target, self.names):
+            return self.temporary_tables.rename(statement, scope)
         result = define(statement, scope)
         self.names.leave_dropped_database()
+        if isinstance(statement, DropTable):
+            self.temporary_tables.forget_dropped(statement.target)
         return result
+
+    def _create_table(self, statement: Creation, scope: Scope) -> Result:
+        if isinstance(statement, CreateTableAs):
+            return create_table_as(statement, scope, self.engine)
+        return define(statement, scope)

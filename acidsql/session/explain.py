@@ -21,7 +21,7 @@ from acidsql.planner.accesses import query_accesses, write_accesses
 from acidsql.planner.analyze import plan_analyze
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
-from acidsql.planner.names import SeenNames, table_name
+from acidsql.planner.names import SeenNames, new_name, table_name
 from acidsql.planner.planner import make_plan
 from acidsql.planner.query import plan_query
 from acidsql.plans.explain import explain as plan_text
@@ -34,7 +34,9 @@ from acidsql.statements import (
     Analyze,
     Check,
     Compact,
+    CreateTable,
     CreateTableAs,
+    CreateTableLike,
     CreateView,
     Definition,
     Explain,
@@ -130,6 +132,9 @@ def _head(statement: Explained, scope: Scope) -> str:
     about = statement.table if isinstance(statement, CreateTableAs) else statement
     if isinstance(statement, CreateView) and statement.is_temporary:
         return f"create temporary view {statement.target.table.lower()}"
+    if isinstance(about, CreateTable | CreateTableLike):
+        words = words.replace("create", "create temporary") if about.is_temporary else words
+        return f"{words} {new_name(about.target, scope.names)}"
     match getattr(about, "target", None) or getattr(about, "name", None):
         case TableRef() as target:
             return f"{words} {table_name(target, scope.names)}"

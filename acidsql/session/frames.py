@@ -54,7 +54,8 @@ class Frames(ABC):
         require_text(name, "the name of a table")
         if name.lower() in self._names.temporary_views:
             return self._view_frame(TableName.temporary(name))
-        full_name = TableName.parse(name, self._names.database)
+        named = TableName.parse(name, self._names.database)
+        full_name = self._names.temporary_tables.get(named, named)
         if self._store.find_view(full_name) is not None:
             return self._view_frame(full_name)
         self._store.table(full_name)

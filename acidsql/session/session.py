@@ -13,6 +13,7 @@ from typing import Any
 from acidsql.background.initiator import Initiator
 from acidsql.background.rounds import Rounds
 from acidsql.background.scope import BackgroundScope
+from acidsql.definitions.temporary_tables import TemporaryTables, drop_abandoned
 from acidsql.errors import ConfigError, SqlError
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
@@ -94,32 +95,37 @@ class Session(Frames, BackgroundWork):
         self._open_txn = open_txn
         self._leases = leases = Leases(self._supervisor)
         self._transactions = TransactionControl(store, engine, open_txn, leases)
-        # Background work shows no progress: a notebook watches its statements alone.
-        quiet = TxnOpener(store, user, host, policy, heartbeats)
-        scope = BackgroundScope(store, store, storage, quiet, self._supervisor, sleep=sleep)
-        rounds = Rounds(scope, engine, Initiator(thresholds, host), host, leases.settle)
-        super().__init__(rounds, heartbeats, times, inline=inline)
+        initiator = Initiator(thresholds, host)
         # It keeps the objects that go by the settings, and not the session.
-        put_in_force = partial(_put_in_force, open_txn, rounds.initiator)
+        put_in_force = partial(_put_in_force, open_txn, initiator)
         settings = settings or Settings.of(warehouse)
         self._configuration = Configuration(settings, engine, put_in_force)
         self._names = SessionNames(store, engine, partial(_view_query, self._configuration))
-        self._dispatch = self._new_dispatch()
+        base = self._base_scope()
+        self._temporary_tables = TemporaryTables(self._names, base, heartbeats)
+        # Background work shows no progress: a notebook watches its statements alone.
+        quiet = TxnOpener(store, user, host, policy, heartbeats)
+        scope = BackgroundScope(store, store, storage, quiet, self._supervisor, sleep=sleep)
+        sweep = partial(drop_abandoned, base)
+        rounds = Rounds(scope, engine, initiator, host, leases.settle, sweep)
+        super().__init__(rounds, heartbeats, times, inline=inline)
+        self._dispatch = Dispatch(
+            base, self._names, engine, open_txn, leases, self._transactions,
+            self._configuration, rounds, self._temporary_tables,
+        )  # fmt: skip
         self._closed = False
         self._home = Home("session", self)
-        weakref.finalize(self, _close_later, self._transactions, self._leases, self._inline)
+        weakref.finalize(
+            self, _close_later, self._transactions, leases, self._inline, self._temporary_tables
+        )
 
-    def _new_dispatch(self) -> Dispatch:
+    def _base_scope(self) -> Scope:
         """It keeps nothing of the session but its parts."""
         open_txn = self._open_txn
-        base = Scope(
+        return Scope(
             self._store, self._storage, self._names, self._warehouse, self._user,
             lambda: transaction(open_txn()), self._leases.release_table, {},
             self._configuration.settings, partial(query_types, self._engine), bounds=self._bounds,
-        )  # fmt: skip
-        return Dispatch(
-            base, self._names, self._engine, open_txn, self._leases, self._transactions,
-            self._configuration, self._rounds,
         )  # fmt: skip
 
     @property
@@ -308,6 +314,10 @@ class Session(Frames, BackgroundWork):
                 self._inline.close()
             self._transactions.close()
             self._leases.close()
+            # A table that cannot be dropped now is dropped a day later, by a housekeeper.
+            self._supervisor.attempt(
+                "temporary tables", self._temporary_tables.close, None, self._warehouse
+            )
         finally:
             self._engine.close()
             if not self._borrows_store:
@@ -361,10 +371,14 @@ def _put_in_force(open_txn: TxnOpener, initiator: Initiator, settings: Settings)
 
 
 def _close_later(
-    transactions: TransactionControl, leases: Leases, inline: InlineService | None
+    transactions: TransactionControl,
+    leases: Leases,
+    inline: InlineService | None,
+    temporary_tables: TemporaryTables,
 ) -> None:
     """Have the thread of its leases close a session that Python has collected."""
     if inline is not None:
         inline.stop()
     leases.soon(transactions.close)
+    leases.soon(temporary_tables.close)
     leases.soon(leases.close)

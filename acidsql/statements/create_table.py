@@ -29,6 +29,7 @@ class CreateTable:
     ``transactional`` that it has the word TRANSACTIONAL and no property that says so.
     ``constraints`` stand beside the columns; others stand in the columns' definitions.
     ``sort_columns`` and ``skew_columns`` come from SORTED BY and SKEWED BY. The files have neither.
+    A table that ``is_temporary`` is one of the session's.
     """
 
     target: TableRef
@@ -49,6 +50,7 @@ class CreateTable:
     delimited: bool = False
     field_delimiter: str | None = None
     constraints: tuple[ConstraintDefinition, ...] = ()
+    is_temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,17 @@ class CreateTableAs:
     partition_by: tuple[Identifier, ...]
     query: Query
 
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the table is one of the session's."""
+        return self.table.is_temporary
+
 
 @dataclass(frozen=True, slots=True)
 class CreateTableLike:
     """CREATE [kind] TABLE [IF NOT EXISTS] ``target`` LIKE ``source`` ….
 
-    ``external``, ``managed`` and ``transactional`` are those of `CreateTable`.
+    ``external``, ``managed``, ``transactional`` and ``is_temporary`` are those of `CreateTable`.
     """
 
     target: TableRef
@@ -79,6 +86,7 @@ class CreateTableLike:
     properties: tuple[tuple[str, str], ...] = ()
     transactional: bool = False
     external: bool = False
+    is_temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ class StreamingConnectionBuilder:
             name = TableName.of(self._database, self._table)
         else:
             name = TableName.parse(self._table, scope.database)
-        table = scope.store.table(name)
+        table = scope.store.table(scope.scope.names.temporary_tables.get(name, name))
         options = StreamOptions(
             table,
             self._record_writer,

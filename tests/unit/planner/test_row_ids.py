@@ -20,6 +20,7 @@ class TwoTables:
     """The Names port over a full-ACID table t, a plain table o and a frame f."""
 
     database = "d"
+    temporary_tables = {}  # noqa: RUF012
 
     def find_table(self, name):
         return TABLES.get(name.table)
