@@ -21,6 +21,7 @@ from acidsql.definitions.partition import (
 from acidsql.definitions.properties import set_properties, unset_properties
 from acidsql.definitions.rename_table import rename_table
 from acidsql.definitions.repair import repair_table
+from acidsql.definitions.set_location import set_location
 from acidsql.definitions.view import alter_view, drop_materialized_view, drop_view
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -50,6 +51,7 @@ from acidsql.statements import (
     RepairTable,
     ReplaceColumns,
     SetDatabaseProperties,
+    SetLocation,
     SetProperties,
     UnsetProperties,
 )
@@ -104,12 +106,18 @@ def _alter(statement: AlterTable, scope: Scope) -> Result:
             return rename_table(statement, scope)
         case ChangeNothing():
             return _change_nothing(statement, scope)
-        case SetProperties():
-            return set_properties(statement, scope)
-        case UnsetProperties():
-            return unset_properties(statement, scope)
+        case SetLocation():
+            return set_location(statement, scope)
+        case SetProperties() | UnsetProperties():
+            return _alter_properties(statement, scope)
         case _:
             return _alter_partitions(statement, scope)
+
+
+def _alter_properties(statement: SetProperties | UnsetProperties, scope: Scope) -> Result:
+    if isinstance(statement, SetProperties):
+        return set_properties(statement, scope)
+    return unset_properties(statement, scope)
 
 
 def _change_nothing(statement: ChangeNothing, scope: Scope) -> Result:

@@ -54,6 +54,7 @@ from acidsql.statements import (
     RepairTable,
     ReplaceColumns,
     SetDatabaseProperties,
+    SetLocation,
     SetProperties,
     UnsetProperties,
     ViewDefinition,
@@ -139,6 +140,7 @@ def _alteration_locks(
             | AddPartitions()
             | RenamePartition()
             | RepairTable()
+            | SetLocation()
         ):
             return alter_locks(table)
         case _:

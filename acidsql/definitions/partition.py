@@ -66,7 +66,7 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
         placed = [p for p, chosen in wanted if chosen is not None and p.name not in known]
         own = [*scope.store.partitions(table.name), *added] if placed else []
         for partition in placed:
-            _refuse_place_of_another(table, partition)
+            refuse_place_of_another(table, partition)
             beside = [_place(p, table) for p in own if p.name != partition.name]
             database = table.name.database
             refuse_place(partition.location, scope, database, table.name, beside)
@@ -216,6 +216,22 @@ def move(source: str, target: str, storage: Storage, undo: contextlib.ExitStack)
         undo.callback(storage.rename, target, source)
 
 
+def hide(directory: str, storage: Storage, undo: contextlib.ExitStack) -> str:
+    """Give a directory a hidden name, if it is there. Closing ``undo`` gives it back its own."""
+    hidden = f"{directory.rpartition('/')[0]}/.dropped_{uuid.uuid4().hex}"
+    move(directory, hidden, storage, undo)
+    return hidden
+
+
+def remove_hidden(table: Table, directories: Sequence[str], storage: Storage) -> None:
+    """Remove hidden directories of partitions. One that cannot be removed stays hidden."""
+    for directory in directories:
+        try:
+            storage.remove(OwnPath.of(table.location, directory))
+        except AcidSqlError:
+            _log.warning("could not remove %s of a partition", directory, exc_info=True)
+
+
 def note_adoption(table: Table, adoption: Adoption, scope: Scope) -> None:
     """Drop the noted facts about the table's files: adopted files need not agree with them."""
     if not adoption.is_empty and table.noted != table.parameters:
@@ -226,7 +242,7 @@ def _place(partition: Partition, table: Table) -> Place:
     return Place(table.name, table.kind, partition.location, is_partition=True)
 
 
-def _refuse_place_of_another(table: Table, partition: Partition) -> None:
+def refuse_place_of_another(table: Table, partition: Partition) -> None:
     """AnalysisError for a directory that is the default place of another partition."""
     inside = partition.location.removeprefix(f"{table.location}/")
     if inside not in (partition.location, str(partition.name)) and "=" in inside:
@@ -265,15 +281,9 @@ def _drop(table: Table, dropped: Sequence[Partition], scope: Scope, txn: OpenTxn
     with contextlib.ExitStack() as undo:
         for partition in removed:
             if partition not in placed:
-                parent = partition.location.rpartition("/")[0]
-                hidden.append(f"{parent}/.dropped_{uuid.uuid4().hex}")
-                move(partition.location, hidden[-1], scope.storage, undo)
+                hidden.append(hide(partition.location, scope.storage, undo))
         with scope.store.committing(txn.txn_id):
             scope.store.drop_partitions(table.name, [p.name for p in dropped])
         undo.pop_all()
-    for directory in hidden:
-        try:
-            scope.storage.remove(OwnPath.of(table.location, directory))
-        except AcidSqlError:
-            _log.warning("could not remove %s of a dropped partition", directory, exc_info=True)
+    remove_hidden(table, hidden, scope.storage)
     return [*notes, *(n for place in own for n in remove_place(place, table, scope))]

@@ -28,16 +28,16 @@ from acidsql.statements.alter_table import (
     DropColumns,
     RenameTable,
     ReplaceColumns,
+    SetLocation,
     SetProperties,
     UnsetProperties,
 )
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import TableRef
+from acidsql.statements.insert import PartitionValue
 from acidsql.statements.partition import RenamePartition, RepairTable
 
 _REFUSED = {
-    "SET LOCATION": "The rows would stay in the old directory. ADD PARTITION … LOCATION and CREATE "
-    "TABLE … LOCATION adopt another directory with its rows.",
     "SET FILEFORMAT": "ACID tables are ORC.",
     "SET SERDE": "ACID tables are ORC.",
     "SET SERDEPROPERTIES": "Use SET TBLPROPERTIES.",
@@ -89,6 +89,8 @@ def _of_table(cursor: Cursor, target: TableRef) -> AlterTable | RepairTable | No
             return parse_drop_partitions(cursor, target)
         case "ADD" | "REPLACE" | "DROP", "COLUMN" | "COLUMNS":
             return _columns(cursor, target)
+        case "SET", "LOCATION":
+            return _set_location(cursor, target)
         case "SET" | "UNSET", "TBLPROPERTIES":
             return properties_change(cursor, target, SetProperties, UnsetProperties)
     return None
@@ -105,7 +107,7 @@ def _refuse_iceberg(cursor: Cursor, start: int) -> None:
 
 def _of_partition(
     cursor: Cursor, target: TableRef, start: int
-) -> RenamePartition | Compact | ChangeNothing:
+) -> RenamePartition | SetLocation | Compact | ChangeNothing:
     place = cursor.offset
     if cursor.sees("PARTITION", "COLUMN"):
         _refuse(cursor, start)
@@ -114,11 +116,23 @@ def _of_partition(
         return parse_compact(cursor, target, partition, place)
     if cursor.sees("UPDATE", "STATISTICS"):
         return _update_statistics(cursor, target)
-    if not cursor.sees("RENAME"):
+    if not (cursor.sees("RENAME") or cursor.sees("SET", "LOCATION")):
         _refuse(cursor, start, " PARTITION (…)")
     if any(item.value is None for item in partition):
-        cursor.source.syntax_error("every partition column needs a value in RENAME", place)
+        cursor.source.syntax_error(
+            f"every partition column needs a value in {cursor.peek().word}", place
+        )
+    if cursor.sees("SET"):
+        return _set_location(cursor, target, partition)
     return parse_rename_partition(cursor, target, partition)
+
+
+def _set_location(
+    cursor: Cursor, target: TableRef, partition: tuple[PartitionValue, ...] = ()
+) -> SetLocation:
+    """Parse ``SET LOCATION s``."""
+    cursor.expect("SET", "LOCATION")
+    return SetLocation(target, cursor.string("a location in quotes"), partition)
 
 
 def _refuse(cursor: Cursor, start: int, where: str = "") -> NoReturn:

@@ -38,8 +38,21 @@ def foreign_files(
     return [f.path for f in files if not _belongs(f.path.split("/"), kind, partition_columns)]
 
 
+def is_unpublished(path: str) -> bool:
+    """Whether a path below a table leads to a file that no writer has published.
+
+    >>> is_unpublished(f"_attempt_{'0' * 32}_1/bucket_00000"), is_unpublished("base_1/bucket_00000")
+    (True, False)
+    """
+    return any(map(_is_attempt, path.split("/")))
+
+
+def _is_attempt(part: str) -> bool:
+    return bool(_ATTEMPTS.fullmatch(part) or parse_compaction_attempt(part))
+
+
 def _belongs(parts: list[str], kind: TableKind, partition_columns: Sequence[str]) -> bool:
-    if any(_ATTEMPTS.fullmatch(p) or parse_compaction_attempt(p) for p in parts):
+    if any(map(_is_attempt, parts)):
         return True
     if parts[-1] in _MARKS:
         return True

@@ -187,7 +187,7 @@ class Catalog(Protocol):
     def rename_partition(
         self, name: TableName, partition: PartitionName, renamed: Partition
     ) -> None:
-        """Give a partition another name and location.
+        """Give a partition another name and location. It may keep the name.
 
         Its records in the transaction tables get the new name. Raises PartitionNotFoundError or
         PartitionExistsError.

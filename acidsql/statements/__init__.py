@@ -12,6 +12,7 @@ from acidsql.statements.alter_table import (
     DropConstraint,
     RenameTable,
     ReplaceColumns,
+    SetLocation,
     SetProperties,
     UnsetProperties,
 )
@@ -178,6 +179,7 @@ __all__ = [
     "SetAutocommit",
     "SetConfiguration",
     "SetDatabaseProperties",
+    "SetLocation",
     "SetProperties",
     "SetTransaction",
     "SetViewProperties",

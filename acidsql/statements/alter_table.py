@@ -8,6 +8,7 @@ from acidsql.model.constraint import ConstraintKind
 from acidsql.statements.constraint import ConstraintDefinition
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.insert import PartitionValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,15 @@ class RenameTable:
 
     target: TableRef
     renamed: TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class SetLocation:
+    """ALTER TABLE ``target`` [PARTITION (``partition``)] SET LOCATION ``location``."""
+
+    target: TableRef
+    location: str
+    partition: tuple[PartitionValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

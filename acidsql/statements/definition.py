@@ -12,6 +12,7 @@ from acidsql.statements.alter_table import (
     DropConstraint,
     RenameTable,
     ReplaceColumns,
+    SetLocation,
     SetProperties,
     UnsetProperties,
 )
@@ -35,6 +36,7 @@ AlterTable = (
     | DropColumnConstraint
     | RenameTable
     | ChangeNothing
+    | SetLocation
     | SetProperties
     | UnsetProperties
     | AddPartitions

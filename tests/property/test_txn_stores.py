@@ -316,12 +316,16 @@ class Stores(RuleBasedStateMachine):
     def drop_partition(self, table, partition):
         self.both("drop_partitions", table, [PartitionName.parse(partition)])
 
-    @rule(table=tables, partition=st.sampled_from(["p=1", "p=2"]), fresh=st.booleans())
-    def rename_partition(self, table, partition, fresh):
+    @rule(
+        table=tables,
+        partition=st.sampled_from(["p=1", "p=2"]),
+        other=st.sampled_from(["p=1", "p=2"]),
+        fresh=st.booleans(),
+    )
+    def rename_partition(self, table, partition, other, fresh):
         if fresh:
             place = Partition(PartitionName.parse(partition), f"/w/{partition}")
             self.both("add_partitions", table, [place])
-        other = "p=2" if partition == "p=1" else "p=1"
         moved = Partition(PartitionName.parse(other), f"/w/{other}")
         self.both("rename_partition", table, PartitionName.parse(partition), moved)
 

@@ -258,7 +258,7 @@ class MemoryCatalog(MemoryState):
             old, new = str(partition), str(renamed.name)
             if old not in known:
                 raise partition_not_found(name, partition)
-            if new in known:
+            if new != old and new in known:
                 raise partition_exists(name, renamed.name)
             self.statistics_rows.pop(name, None)
             del known[old]

@@ -363,7 +363,10 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         self, name: TableName, partition: PartitionName, renamed: Partition
     ) -> None:
         table = self._require(name)
-        if self._partitions.named(table, [str(renamed.name)], keep_unknown=False):
+        keeps_name = str(renamed.name) == str(partition)
+        if not keeps_name and self._partitions.named(
+            table, [str(renamed.name)], keep_unknown=False
+        ):
             raise partition_exists(name, renamed.name)
         found = self._partitions.named(table, [str(partition)], keep_unknown=True)
         if not found:
@@ -373,6 +376,10 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         struct.values = values_of(renamed.name)
         struct.sd.location = location_of(renamed.location)
         _remove_statistics(struct)
+        if keeps_name:
+            self._partitions.alter(table, [struct])
+            self._undo.by(self._partitions.alter, table, [before])
+            return
         self._partitions.rename(before.values, struct)
         self._undo.by(self._partitions.rename, struct.values, before)
 

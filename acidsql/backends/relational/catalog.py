@@ -225,7 +225,7 @@ class RelationalCatalog(RelationalViews):
         old, new = str(partition), str(renamed.name)
         if self._sql.row("partition", table_id=table_id, name=old) is None:
             raise partition_not_found(name, partition)
-        if self._sql.row("partition", table_id=table_id, name=new) is not None:
+        if new != old and self._sql.row("partition", table_id=table_id, name=new) is not None:
             raise partition_exists(name, renamed.name)
         self._sql.run("delete_statistics", table_id=table_id)
         self._sql.run(

@@ -319,6 +319,17 @@ def test_a_renamed_partition_moves_with_its_transaction_rows(store):
     assert [c.partition for c in store.show_compactions()] == [str(other.name)]
 
 
+def test_a_partition_may_keep_its_name_in_another_directory(store):
+    store.create_table(WHOLE)
+    store.add_partitions(T, PLACES)
+    store.compact(T, str(P[0]), CompactionType.MAJOR)
+    moved = Partition(P[0], "/elsewhere/x")
+    for _ in range(2):
+        store.rename_partition(T, P[0], moved)
+        assert set(store.partitions(T)) == {moved, PLACES[1]}
+    assert [c.partition for c in store.show_compactions()] == [str(P[0])]
+
+
 OTHER = Partition(PartitionName.of({"d": "2026-01-02", "k": "x"}), "/warehouse/t/x")
 
 

@@ -174,6 +174,21 @@ def test_what_is_there_already(metastore: Open) -> None:
         store.rename_partition(T, partition(7).name, partition(8))
 
 
+def test_a_partition_that_keeps_its_name_is_altered(metastore: Open) -> None:
+    altered: list[Any] = []
+
+    def alter(request: Any) -> Any:
+        altered.append(request)
+        return hms.AlterPartitionsResponse()
+
+    server, store = metastore(**Tables().handlers, alter_partitions_req=alter)
+    name = partition(0).name
+    store.rename_partition(T, name, Partition(name, "/elsewhere/x"))
+    [struct] = altered[0].partitions
+    assert (struct.values, struct.sd.location) == (["0"], "file:/elsewhere/x")
+    assert "rename_partition_req" not in server.names
+
+
 def test_a_server_that_tells_nothing_of_its_settings(metastore: Open) -> None:
     def refused(*_: Any) -> None:
         raise hms.ConfigValSecurityException(message="not for you")
