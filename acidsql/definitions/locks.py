@@ -12,6 +12,7 @@ from acidsql.definitions.create_table import (
 from acidsql.definitions.create_table_as import creation_locks_as, makes_plain
 from acidsql.definitions.create_view import view_locks
 from acidsql.definitions.database import database_drop_locks
+from acidsql.definitions.exchange_partition import exchange_locks, exchanged_tables
 from acidsql.definitions.partition import alter_locks, matched_partitions, partition_drop_locks
 from acidsql.definitions.properties import property_locks
 from acidsql.definitions.rename_table import renaming_locks
@@ -49,6 +50,8 @@ from acidsql.statements import (
     DropPartitions,
     DropTable,
     DropView,
+    EngineDefinition,
+    ExchangePartition,
     RenamePartition,
     RenameTable,
     RepairTable,
@@ -63,9 +66,7 @@ from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 
 
-def definition_locks(
-    statement: Definition | CreateTableAs | ViewDefinition, scope: Scope
-) -> list[LockComponent]:
+def definition_locks(statement: Definition | EngineDefinition, scope: Scope) -> list[LockComponent]:
     """The locks that the statement would ask for; [] if it would change nothing.
 
     AnalysisError for an unknown name.
@@ -83,6 +84,8 @@ def definition_locks(
             return creation_locks(new_name(statement.target, scope.names))
         case CreateTableAs():
             return _creation_locks_as(statement, scope)
+        case ExchangePartition():
+            return exchange_locks(*exchanged_tables(statement, scope))
         case DropTable():
             if finds_nothing_to_drop(statement, scope):
                 return []

@@ -85,7 +85,7 @@ def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
     with altering(table, scope, partition_drop_locks(table, doomed)) as (txn, table):
         found = scope.store.partitions_for(table, membership(doomed))
         dropped = [p for p in found if p.name in doomed]
-        notes = _drop(table, dropped, scope, txn)
+        notes = drop_together(table, dropped, scope, scope.store.committing(txn.txn_id))
     lines = [f"Dropped the partition {p.name}" for p in dropped]
     lines += [f"No partition meets PARTITION (…) number {number}" for number in missed]
     return Result("alter", message="\n".join([*lines, *notes]))
@@ -265,8 +265,15 @@ def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -
         scope.store.add_partitions(table.name, added)
 
 
-def _drop(table: Table, dropped: Sequence[Partition], scope: Scope, txn: OpenTxn) -> list[str]:
+def drop_together(
+    table: Table,
+    dropped: Sequence[Partition],
+    scope: Scope,
+    committing: contextlib.AbstractContextManager[object],
+) -> list[str]:
     """Hide the directories, forget the partitions, then remove the hidden directories.
+
+    The partitions are forgotten in the step of the store that is ``committing``.
 
     A directory that cannot be removed stays hidden, so that its rows do not come back with a new
     partition of the same name. The files of an external table stay as they are. In a directory that
@@ -282,7 +289,7 @@ def _drop(table: Table, dropped: Sequence[Partition], scope: Scope, txn: OpenTxn
         for partition in removed:
             if partition not in placed:
                 hidden.append(hide(partition.location, scope.storage, undo))
-        with scope.store.committing(txn.txn_id):
+        with committing:
             scope.store.drop_partitions(table.name, [p.name for p in dropped])
         undo.pop_all()
     remove_hidden(table, hidden, scope.storage)

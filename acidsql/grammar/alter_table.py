@@ -14,6 +14,7 @@ from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.insert import parse_partition
 from acidsql.grammar.near import near_hint
 from acidsql.grammar.partition import (
+    fixed_partition,
     parse_add_partitions,
     parse_drop_partitions,
     parse_recover_partitions,
@@ -26,6 +27,7 @@ from acidsql.statements.alter_table import (
     ChangeColumn,
     ChangeNothing,
     DropColumns,
+    ExchangePartition,
     RenameTable,
     ReplaceColumns,
     SetLocation,
@@ -42,7 +44,6 @@ _REFUSED = {
     "SET SERDE": "ACID tables are ORC.",
     "SET SERDEPROPERTIES": "Use SET TBLPROPERTIES.",
     "SET OWNER": "The permissions of the files control access.",
-    "EXCHANGE PARTITION": "Row ids belong to one table: INSERT INTO … SELECT, then DROP PARTITION.",
     "CLUSTERED BY": "Old files keep their buckets; create a new table and INSERT INTO it.",
     "PARTITION COLUMN": "Directories are named after its values; create a new table and INSERT INTO"
     " it.",
@@ -53,7 +54,7 @@ _FORMS = ("ADD", "CHANGE", "COMPACT", "DROP", "RENAME", "REPLACE", "SET", "UNSET
 _KNOWN = "See docs/statements.md for the forms of ALTER TABLE."
 
 
-def parse_alter_table(cursor: Cursor) -> AlterTable | RepairTable | Compact:
+def parse_alter_table(cursor: Cursor) -> AlterTable | ExchangePartition | RepairTable | Compact:
     """Parse an ALTER TABLE from the cursor."""
     start = cursor.offset
     cursor.expect("ALTER", "TABLE")
@@ -62,6 +63,8 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | RepairTable | Compact:
     place = cursor.offset
     if cursor.sees("PARTITION"):
         return _of_partition(cursor, target, start)
+    if cursor.sees("EXCHANGE", "PARTITION"):
+        return _exchange(cursor, target)
     if cursor.sees("ALTER"):
         return parse_alter_column(cursor, target)
     if sees_constraint_change(cursor):
@@ -125,6 +128,14 @@ def _of_partition(
     if cursor.sees("SET"):
         return _set_location(cursor, target, partition)
     return parse_rename_partition(cursor, target, partition)
+
+
+def _exchange(cursor: Cursor, target: TableRef) -> ExchangePartition:
+    """Parse ``EXCHANGE PARTITION (…) WITH TABLE t``."""
+    cursor.expect("EXCHANGE")
+    partition = fixed_partition(cursor, "EXCHANGE PARTITION")
+    cursor.expect("WITH", "TABLE")
+    return ExchangePartition(target, partition, cursor.table())
 
 
 def _set_location(

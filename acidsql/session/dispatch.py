@@ -19,6 +19,7 @@ from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.definitions.create_view import create_temporary_view, define_view
 from acidsql.definitions.evolution import evolve
+from acidsql.definitions.exchange_partition import exchange_partition
 from acidsql.definitions.insert_directory import insert_directory
 from acidsql.definitions.name_pattern import matching
 from acidsql.definitions.shows import show
@@ -56,6 +57,8 @@ from acidsql.statements import (
     DropTable,
     DropView,
     EngineAnswer,
+    EngineDefinition,
+    ExchangePartition,
     Explain,
     Insert,
     InsertDirectory,
@@ -189,7 +192,7 @@ class Dispatch:
 
     def _define(
         self,
-        statement: Definition | CreateTableAs | ViewDefinition,
+        statement: Definition | EngineDefinition,
         scope: Scope,
         block: TransactionBlock | None,
     ) -> Result:
@@ -199,6 +202,8 @@ class Dispatch:
                 make = partial(self._create_table, scope=scope)
                 return self.temporary_tables.create(statement, make)
             return self._create_table(statement, scope)
+        if isinstance(statement, ExchangePartition):
+            return exchange_partition(statement, scope, self.engine)
         temporary = self.names.temporary_views
         if isinstance(statement, CreateView) and statement.is_temporary:
             return create_temporary_view(

@@ -39,12 +39,12 @@ from acidsql.statements import (
     CreateTableLike,
     CreateView,
     Definition,
+    EngineDefinition,
     Explain,
     Insert,
     InsertDirectory,
     Merge,
     Query,
-    ViewDefinition,
 )
 from acidsql.statements.explain import Explained, Planned
 from acidsql.statements.fragment import Identifier, TableRef
@@ -156,7 +156,7 @@ def _unplanned_locks(statement: Explained, scope: Scope) -> Sequence[LockCompone
     if isinstance(statement, Compact):
         plan_compact(statement, scope.names, scope.arguments)
         return []  # the worker that carries the compaction out asks for the locks
-    if isinstance(statement, Definition | CreateTableAs | ViewDefinition):
+    if isinstance(statement, Definition | EngineDefinition):
         return definition_locks(statement, scope)
     if isinstance(statement, InsertDirectory):
         rows = plan_query(Query(statement.source), scope.names, scope.arguments)

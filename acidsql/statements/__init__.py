@@ -10,6 +10,7 @@ from acidsql.statements.alter_table import (
     DropColumnConstraint,
     DropColumns,
     DropConstraint,
+    ExchangePartition,
     RenameTable,
     ReplaceColumns,
     SetLocation,
@@ -39,7 +40,7 @@ from acidsql.statements.database import (
     SetDatabaseProperties,
     Use,
 )
-from acidsql.statements.definition import AlterTable, Definition
+from acidsql.statements.definition import AlterTable, Definition, EngineDefinition
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
 from acidsql.statements.insert import Insert
@@ -111,8 +112,7 @@ OtherStatement = (
     | Cache
     | Compact
     | Definition
-    | CreateTableAs
-    | ViewDefinition
+    | EngineDefinition
     | InsertDirectory
     | Use
     | Show
@@ -161,6 +161,8 @@ __all__ = [
     "DropTable",
     "DropView",
     "EngineAnswer",
+    "EngineDefinition",
+    "ExchangePartition",
     "Explain",
     "Insert",
     "InsertDirectory",

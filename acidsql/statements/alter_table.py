@@ -100,6 +100,18 @@ class SetLocation:
 
 
 @dataclass(frozen=True, slots=True)
+class ExchangePartition:
+    """ALTER TABLE ``target`` EXCHANGE PARTITION (``partition``) WITH TABLE ``source``.
+
+    Every item of ``partition`` has a value. Partition columns may be left out.
+    """
+
+    target: TableRef
+    partition: tuple[PartitionValue, ...]
+    source: TableRef
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeNothing:
     """ALTER TABLE ``target`` TOUCH, UPDATE STATISTICS or SKEWED BY, which change no result.
 

@@ -10,13 +10,19 @@ from acidsql.statements.alter_table import (
     DropColumnConstraint,
     DropColumns,
     DropConstraint,
+    ExchangePartition,
     RenameTable,
     ReplaceColumns,
     SetLocation,
     SetProperties,
     UnsetProperties,
 )
-from acidsql.statements.create_table import CreateTable, CreateTableLike, DropTable
+from acidsql.statements.create_table import (
+    CreateTable,
+    CreateTableAs,
+    CreateTableLike,
+    DropTable,
+)
 from acidsql.statements.database import CreateDatabase, DropDatabase, SetDatabaseProperties
 from acidsql.statements.partition import (
     AddPartitions,
@@ -24,7 +30,12 @@ from acidsql.statements.partition import (
     RenamePartition,
     RepairTable,
 )
-from acidsql.statements.view import AlterView, DropMaterializedView, DropView
+from acidsql.statements.view import (
+    AlterView,
+    DropMaterializedView,
+    DropView,
+    ViewDefinition,
+)
 
 AlterTable = (
     AddColumns
@@ -57,3 +68,6 @@ Definition = (
     | DropMaterializedView
     | AlterView
 )
+
+EngineDefinition = CreateTableAs | ViewDefinition | ExchangePartition
+"""Those for which an engine runs a query, or tells its columns."""

@@ -9,9 +9,8 @@ from acidsql.statements.cache import Cache
 from acidsql.statements.check import Check
 from acidsql.statements.compact import AbortCompactions, Compact
 from acidsql.statements.configuration import ConfigurationStatement
-from acidsql.statements.create_table import CreateTableAs
 from acidsql.statements.database import Use
-from acidsql.statements.definition import Definition
+from acidsql.statements.definition import Definition, EngineDefinition
 from acidsql.statements.delete import Delete
 from acidsql.statements.insert import Insert
 from acidsql.statements.insert_directory import InsertDirectory
@@ -31,14 +30,12 @@ from acidsql.statements.transaction import (
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 from acidsql.statements.vacuum import Vacuum
-from acidsql.statements.view import ViewDefinition
 
 Planned = Insert | MultiInsert | Update | Delete | Merge | Truncate | Load | Query
 Explained = (
     Planned
     | Definition
-    | CreateTableAs
-    | ViewDefinition
+    | EngineDefinition
     | InsertDirectory
     | Compact
     | Check
