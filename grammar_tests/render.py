@@ -60,6 +60,7 @@ def _inline(value: Any) -> str | None:
             name = ".".join(f"{part}" for part in (value.database, value.table) if part)
             alias = f" as {value.alias}" if value.alias else ""
             common = " of WITH" if value.is_common else ""
+            common += " with deleted rows" if value.with_deleted else ""
             return f"{name}{common}{alias} @{value.line}:{value.column}{_sample(value.sample)}"
         case Identifier():
             return value.name

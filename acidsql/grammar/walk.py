@@ -11,6 +11,7 @@ from sqlglot import exp
 from acidsql.grammar.bucket_sample import bucket_sample, refuse_elsewhere
 from acidsql.grammar.cursor import refuse_catalog
 from acidsql.grammar.lexer import Kind, Source
+from acidsql.grammar.table_properties import table_properties
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.statements.fragment import Parameter, Star, TableRef
 
@@ -168,30 +169,26 @@ class TreeWalk:
 
     def _table(self, node: exp.Table, scope: _Scope) -> None:
         name, database = node.this, node.args.get("db")
-        if node.args.get("version") or node.args.get("when"):
-            self._refuse(
-                node,
-                "VERSION AS OF and TIMESTAMP AS OF are not supported",
-                "A query reads the snapshot of its own transaction.",
-            )
+        self._refuse_past(node)
+        properties = None
         if isinstance(name, exp.Func):
-            self._refuse_properties(node, name)
-            return
+            properties = table_properties(name, self.code, self.source, self.base)
+            if properties is None:
+                return
+            name = properties.name
+            node.set("this", name)
         first = database if isinstance(database, exp.Identifier) else name
         if node.args.get("catalog") is not None or isinstance(name, exp.Dot):
             refuse_catalog(self.source, self.base + self._start(node))
-        if not isinstance(name, exp.Identifier) or "start" not in name.meta:
-            self._refuse(node, "a table name is expected here", "Parameters stand for values only.")
-        if not name.quoted and name.name.upper() in ("STREAM", "TABLE") and node.alias:
-            self._refuse(
-                node,
-                f"FROM {name.name.upper()} … is not supported",
-                "Quote a name with back quotes.",
-            )
+        self._refuse_no_name(node, name)
         start, end = first.meta["start"], name.meta["end"] + 1
+        if properties is not None:
+            end = properties.end
         if self.code[start] in "'\"":
             self.source.syntax_error("a quoted table name needs back quotes", self.base + start)
         if database is None and name.name.lower() in scope:
+            if properties is not None:
+                self._refuse(node, f'"{name.name}" is no table', "Properties are for tables.")
             return
         line, column = self.source.place(self.base + start)
         sample = _bucket_sample_of(node)
@@ -208,16 +205,25 @@ class TreeWalk:
             is_common=database is None and name.name.lower() in self.source.common_tables,
             sample=None if sample is None else bucket_sample(sample, self.source, self.base),
             sample_end=_sample_end(node),
+            with_deleted=properties is not None and properties.with_deleted,
         )
 
-    def _refuse_properties(self, node: exp.Table, call: exp.Func) -> None:
-        """Refuse Hive's ``t('acid.fetch.deleted.rows' = 'true')``, which looks like a function."""
-        given = call.expressions
-        if given and all(isinstance(e, exp.EQ) and e.this.is_string for e in given):
+    def _refuse_past(self, node: exp.Table) -> None:
+        if node.args.get("version") or node.args.get("when"):
             self._refuse(
                 node,
-                "properties behind the name of a table are not supported",
-                "Leave them out. The rows are those that are not deleted.",
+                "VERSION AS OF and TIMESTAMP AS OF are not supported",
+                "A query reads the snapshot of its own transaction.",
+            )
+
+    def _refuse_no_name(self, node: exp.Table, name: exp.Expr) -> None:
+        if not isinstance(name, exp.Identifier) or "start" not in name.meta:
+            self._refuse(node, "a table name is expected here", "Parameters stand for values only.")
+        if not name.quoted and name.name.upper() in ("STREAM", "TABLE") and node.alias:
+            self._refuse(
+                node,
+                f"FROM {name.name.upper()} … is not supported",
+                "Quote a name with back quotes.",
             )
 
     def _parameter(self, node: exp.Placeholder) -> None:

@@ -13,6 +13,7 @@ class HiddenColumn(str, Enum):
 
     ROW_ID = "row__id"
     FILE_NAME = "input__file__name"
+    IS_DELETED = "row__is__deleted"
 
 
 def hidden_columns(table: Table, mentioned: Collection[HiddenColumn]) -> tuple[HiddenColumn, ...]:

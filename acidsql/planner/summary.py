@@ -39,7 +39,7 @@ def as_summary(plan: QueryPlan, statement: Query, names: Names) -> QueryPlan:
     """The plan with its summaries, if it is a summary of one ACID table; else the plan itself."""
     source = statement.source
     match list(plan.rows.sources):
-        case [TableSource(hidden=()) as only] if len(source.tables) == 1:
+        case [TableSource(hidden=(), with_deleted=False) as only] if len(source.tables) == 1:
             table = names.find_table(only.table)
             if table is not None and table.kind is not TableKind.PLAIN:
                 return plan.model_copy(update={"summaries": summaries(source, table)})

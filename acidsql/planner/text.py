@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from acidsql.errors import SqlError
+from acidsql.errors import AnalysisError, SqlError
 from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.names import quote_identifier
 from acidsql.model.predicate import Predicate
@@ -128,25 +128,25 @@ class Lowering:
         self, fragment: Fragment, ref: TableRef, given: tuple[Predicate, ...]
     ) -> AnySource | None:
         if ref.start in self.stand_ins:
-            refuse_sample(ref)
+            _refuse_extras(ref)
             return self.stand_ins[ref.start]
         if ref.is_common:
-            refuse_sample(ref)
+            _refuse_extras(ref)
             is_itself = ref.table.lower() == self.recursive
             return None if is_itself else common_input(ref.table)
         if ref.database is None and self.names.is_frame(ref.table):
-            refuse_sample(ref)
+            _refuse_extras(ref)
             return FrameSource(name=ref.table.lower())
         relation = find_relation(ref, self.names)
         if relation is not None:
             own = scan_predicates(fragment, ref, relation, self.arguments)
             predicates = tuple(dict.fromkeys([*own, *given]))
             if isinstance(relation, View):
-                refuse_sample(ref)
+                _refuse_extras(ref)
                 return self.view_source(ref, relation, predicates)
             return self._table_source(fragment, ref, relation, predicates)
         if ref.database is None and self.names.is_temporary_view(ref.table):
-            refuse_sample(ref)
+            _refuse_extras(ref)
             return None
         raise self.path.explained(unknown_table(ref, self.names))
 
@@ -172,6 +172,7 @@ class Lowering:
             predicates=predicates,
             columns=tuple(c.name for c in table.columns if c.name in mentioned),
             sample=planned_sample(fragment, ref, table),
+            with_deleted=ref.with_deleted,
         )
 
     def _hidden(self, fragment: Fragment) -> frozenset[HiddenColumn]:
@@ -235,6 +236,18 @@ def _qualifiers_of_row_id(fragment: Fragment) -> set[str]:
         pairs = pairwise(parts)
         found |= {before for before, name in pairs if name == HiddenColumn.ROW_ID.value}
     return found
+
+
+def _refuse_extras(ref: TableRef) -> None:
+    """AnalysisError if something behind a name is for tables only, and the name is of no table."""
+    refuse_sample(ref)
+    if ref.with_deleted:
+        raise AnalysisError(
+            f'"{ref.table}" is no table, and only a table has deleted rows',
+            hint="Write the property behind the table inside of the query.",
+            line=ref.line,
+            column=ref.column,
+        )
 
 
 def _without_row_ids(source: AnySource | None) -> AnySource | None:

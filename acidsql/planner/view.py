@@ -54,6 +54,7 @@ def expanded_text(query: Query, names: Names, *, is_temporary: bool = False) -> 
         return name, alias_of(source, ref)
 
     for ref in source.tables:
+        _refuse_deleted(ref)
         if _TABLE_QUERY.search(source.text[: ref.start]):
             raise UnsupportedStatementError(
                 "TABLE in the query of a view is not supported",
@@ -123,6 +124,15 @@ def _refuse_hidden(relation: Table | View, source: Fragment, ref: TableRef) -> N
         raise UnsupportedStatementError(
             f"this star over {relation.name} cannot be used together with {column.value} in a view",
             hint="List the columns by name.",
+            **_place(ref),
+        )
+
+
+def _refuse_deleted(ref: TableRef) -> None:
+    if ref.with_deleted:
+        raise UnsupportedStatementError(
+            f"a view cannot show the deleted rows of {ref.table}",
+            hint="CREATE TABLE … AS keeps the rows of a query.",
             **_place(ref),
         )
 

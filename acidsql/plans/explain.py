@@ -24,7 +24,11 @@ from acidsql.plans.sql_text import Sample, SqlText, TableSource, ViewSource
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
 
-_HIDDEN = {HiddenColumn.ROW_ID: "row ids", HiddenColumn.FILE_NAME: "file names"}
+_HIDDEN = {
+    HiddenColumn.ROW_ID: "row ids",
+    HiddenColumn.FILE_NAME: "file names",
+    HiddenColumn.IS_DELETED: "marks of deleted rows",
+}
 
 
 def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan | AnalyzePlan) -> str:
@@ -123,7 +127,8 @@ def _view_lines(plan: WritePlan | QueryPlan) -> list[str]:
 def _scan(source: TableSource) -> str:
     pruned = f", pruned by {_all(source.predicates)}" if source.predicates else ""
     hidden = "".join(f", with {_HIDDEN[column]}" for column in source.hidden)
-    return f"{source.table}{hidden}{pruned}{_sampled(source.sample)}"
+    deleted = ", and the deleted rows" if source.with_deleted else ""
+    return f"{source.table}{deleted}{hidden}{pruned}{_sampled(source.sample)}"
 
 
 def _sampled(sample: Sample | None) -> str:

@@ -39,7 +39,7 @@ class TableSource(Node):
 
     ``hidden`` are the hidden columns to add. ``columns`` are the columns of the table that the
     statement may mention: a scan that needs just any column reads one of them. ``sample`` says
-    which of the rows are taken.
+    which of the rows are taken. ``with_deleted`` adds those that are deleted.
     """
 
     kind: Literal["table"] = "table"
@@ -48,6 +48,7 @@ class TableSource(Node):
     predicates: tuple[Predicate, ...] = ()
     columns: tuple[str, ...] = ()
     sample: Sample | None = None
+    with_deleted: bool = False
 
     def __str__(self) -> str:
         return str(self.table)

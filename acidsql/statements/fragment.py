@@ -63,7 +63,8 @@ class TableRef:
     statement's target, in the text of the statement. They take in a qualifier, but no alias.
     ``alias`` is None if the user gave none. ``is_common`` says that the name is that of a common
     table expression in front of the statement. ``sample_end`` is the offset behind a TABLESAMPLE
-    of the table, or None.
+    of the table, or None. ``with_deleted`` says that its deleted rows are asked for, by a property
+    behind the name, which ``end`` takes in.
     """
 
     database: str | None
@@ -76,6 +77,7 @@ class TableRef:
     is_common: bool = False
     sample: BucketSample | None = None
     sample_end: int | None = None
+    with_deleted: bool = False
 
     @property
     def alias_at(self) -> int:

@@ -8,6 +8,7 @@ the scan is joined with them on the key columns themselves. That lets Spark sort
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 BROADCAST_BYTES_MAX = 64 << 20
 """The size of all delete files up to which the driver reads them: 10 million row ids or more."""
+
+DELETING = "__deleting"
+"""The column of `with_deleting`."""
 
 _KEY, _BITS = "__deleted", "__deleted_bits"
 
@@ -96,16 +100,42 @@ def _joined(
     partitioned: bool,
 ) -> DataFrame:
     """The anti join for deletes that are too many for the driver: Spark reads their files."""
+    deleted = _every_delete(spark, selection, snapshot)
+    return events.join(deleted, _expression(same_row_id(partitioned=partitioned)), "left_anti")
+
+
+def with_deleting(
+    spark: SparkSession,
+    events: DataFrame,
+    selection: Selection,
+    snapshot: TableSnapshot,
+    *,
+    partitioned: bool,
+) -> DataFrame:
+    """All events, with the write id that has deleted the row, or NULL, as `DELETING`."""
+    if not selection.deletes:
+        return events.selectExpr("*", f"cast(null as bigint) as {DELETING}")
+    every = _every_delete(spark, selection, snapshot)
+    keys = [name for name in every.columns if name != DELETING]
+    # A row that is deleted in a delta and again in a compacted one must not be there twice.
+    deleted = every.groupBy(*keys).agg(_expression(f"min({DELETING})").alias(DELETING))
+    joined = events.join(deleted, _expression(same_row_id(partitioned=partitioned)), "left")
+    return joined.drop(*keys)
+
+
+def _every_delete(spark: SparkSession, selection: Selection, snapshot: TableSnapshot) -> DataFrame:
+    """The row ids that the visible delete events name, with the write ids that deleted them."""
     frames = [
         _delete_events(
             spark, snapshot, [f for f in selection.deletes if f.partition == index]
-        ).selectExpr(f"{index} as __d{PARTITION}", *(f"{n} as __d_{n}" for n in ROW_ID_COLUMNS))
+        ).selectExpr(
+            f"{index} as __d{PARTITION}",
+            *(f"{n} as __d_{n}" for n in ROW_ID_COLUMNS),
+            f"currentTransaction as {DELETING}",
+        )
         for index in sorted({f.partition for f in selection.deletes})
     ]
-    deleted = frames[0]
-    for frame in frames[1:]:
-        deleted = deleted.unionAll(frame)
-    return events.join(deleted, _expression(same_row_id(partitioned=partitioned)), "left_anti")
+    return reduce(lambda one, other: one.unionAll(other), frames)
 
 
 def _delete_events(

@@ -120,7 +120,10 @@ class Job:
         match source:
             case TableSource():
                 request = ScanRequest(
-                    hidden=source.hidden, predicates=source.predicates, columns=source.columns
+                    hidden=source.hidden,
+                    predicates=source.predicates,
+                    columns=source.columns,
+                    with_deleted=source.with_deleted,
                 )
                 frame = self.scan(source.table, request).frame
                 table = self.context.tables[source.table].table

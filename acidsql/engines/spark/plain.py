@@ -73,6 +73,8 @@ def scan_rows(
         columns.append(f"cast(null as {ROW_ID_TYPE}) as {HiddenColumn.ROW_ID.value}")
     if request.file_name:
         columns.append(f"{FILE} as {HiddenColumn.FILE_NAME.value}")
+    if request.is_deleted:
+        columns.append(f"false as {HiddenColumn.IS_DELETED.value}")
     return Scan(remembering_char(rows.selectExpr(*columns), table.all_columns), selection)
 
 

@@ -10,7 +10,7 @@ from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import SelectedFile, Selection, select_files
 from acidsql.engines.spark.columns import has_back_quote, remembering_char, seen_columns
-from acidsql.engines.spark.deletes import without_deleted
+from acidsql.engines.spark.deletes import DELETING, with_deleting, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.kept import Kept
@@ -49,7 +49,8 @@ class ScanRequest:
 
     ``hidden`` are hidden columns. ``key`` adds PARTITION and the row id columns, for a writer.
     ``columns`` are the columns likely to be used. ``shows_files`` says that the rows may be asked
-    for the files that they come from, which only Spark's reader knows.
+    for the files that they come from, which only Spark's reader knows. ``with_deleted`` adds the
+    deleted rows.
     """
 
     hidden: tuple[HiddenColumn, ...] = ()
@@ -57,6 +58,7 @@ class ScanRequest:
     shows_files: bool = False
     predicates: tuple[Predicate, ...] = ()
     columns: tuple[str, ...] = ()
+    with_deleted: bool = False
 
     @property
     def row_id(self) -> bool:
@@ -67,6 +69,11 @@ class ScanRequest:
     def file_name(self) -> bool:
         """Whether ``input__file__name`` is added."""
         return HiddenColumn.FILE_NAME in self.hidden
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether ``row__is__deleted`` is added."""
+        return HiddenColumn.IS_DELETED in self.hidden
 
     @property
     def small_files(self) -> bool:
@@ -123,9 +130,12 @@ def scan_table(
         row_ids = request.row_id or request.key or bool(selection.deletes)
         scans += _scans(scan, files, reader, row_ids=row_ids)
     events = union(scans, places)
-    frame = without_deleted(
-        spark, kept, events.frame, selection, snapshot, storage, partitioned=partitioned
-    )
+    if request.with_deleted:
+        frame = with_deleting(spark, events.frame, selection, snapshot, partitioned=partitioned)
+    else:
+        frame = without_deleted(
+            spark, kept, events.frame, selection, snapshot, storage, partitioned=partitioned
+        )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
     return Scan(remembering_char(frame.selectExpr(*columns), table.all_columns), selection)
 
@@ -163,11 +173,17 @@ def _columns(
     if request.row_id:
         # Wrapped, so that Spark pushes no condition on these columns down. ORC would look for their
         # names inside row, and might find the user's own columns.
-        fields = zip(ROW_ID_FIELDS, ROW_ID_COLUMNS, strict=True)
+        own = ROW_ID_COLUMNS
+        if request.with_deleted:
+            own = (f"coalesce({DELETING}, {own[0]})", *own[1:])
+        fields = zip(ROW_ID_FIELDS, own, strict=True)
         parts = ", ".join(f"'{field}', coalesce({name}, -1)" for field, name in fields)
         columns.append(f"named_struct({parts}) as row__id")
     if request.file_name:
         columns.append(f"{FILE} as {HiddenColumn.FILE_NAME.value}")
+    if request.is_deleted:
+        mark = f"{DELETING} is not null" if request.with_deleted else "false"
+        columns.append(f"{mark} as {HiddenColumn.IS_DELETED.value}")
     if request.key:
         columns.append(PARTITION if partitioned else f"0 as {PARTITION}")
         pairs = zip(ROW_ID_COLUMNS, CHANGED_ROW_ID, strict=True)
@@ -203,6 +219,8 @@ def empty_scan(spark: SparkSession, table: Table, request: ScanRequest) -> DataF
         columns.append(f"row__id {ROW_ID_TYPE}")
     if request.file_name:
         columns.append(f"{HiddenColumn.FILE_NAME.value} string")
+    if request.is_deleted:
+        columns.append(f"{HiddenColumn.IS_DELETED.value} boolean")
     if request.key:
         columns.append(f"{PARTITION} int")
         columns += [f"{name} {kind}" for name, kind in zip(CHANGED_ROW_ID, ID_TYPES, strict=True)]
