@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -27,8 +27,6 @@ from acidsql.ports.storage import Storage, local_draft
 
 _COMPRESSED = frozenset({".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"})
 """The endings of Hadoop's codecs."""
-_DANGEROUS = frozenset({".lz4", ".snappy"})
-"""Those of codecs that take the first bytes of any other file for a length, and end the JVM."""
 
 
 def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -> list[OutputFile]:
@@ -63,12 +61,12 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
     return found
 
 
-def _refuse_compressed(path: str, table: Table, endings: Collection[str]) -> None:
-    """InvalidValueError for a text whose name has one of these endings.
+def _refuse_compressed(path: str, table: Table) -> None:
+    """InvalidValueError for a compressed text.
 
     Hadoop and Spark know a compressed text by the end of its name, which it would lose.
     """
-    if table.format is FileFormat.TEXT and Path(path).suffix.lower() in endings:
+    if table.format is FileFormat.TEXT and Path(path).suffix.lower() in _COMPRESSED:
         raise InvalidValueError(
             f"{path} is a compressed text",
             detail="The files of a table have names of their own, without an ending that says so.",
@@ -89,7 +87,8 @@ def checked_files(plan: LoadPlan, table: Table, storage: Storage) -> Iterator[tu
             code=10028,
         )
     for path in input_files(plan, storage):
-        _refuse_compressed(path, table, _DANGEROUS if plan.by_rows else _COMPRESSED)
+        if not plan.by_rows:
+            _refuse_compressed(path, table)
         with _opened(plan, path, storage) as stream:
             size = stream.seek(0, os.SEEK_END)
             stream.seek(0)

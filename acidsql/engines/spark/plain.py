@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
+from acidsql.engines.block_codecs import require_blocks
 from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import SelectedFile, opened_files
 from acidsql.engines.spark.columns import has_back_quote, padded, remembering_char, seen_columns
@@ -89,7 +90,7 @@ def rows_of_files(
     if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
         reader = NumberedRows(table.columns, _NO_WRITES, storage, by_position=False)
         return _of_columns(reader.scan(spark, _opened(files, storage)), table, ())
-    rows = _rows(spark, table, files)
+    rows = _rows(spark, table, files, storage)
     if len(rows.inputFiles()) != len(files):
         raise StorageError(
             f"Spark does not read some of the files at {table.location}",
@@ -124,7 +125,7 @@ def _frames(
     if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
         yield _of_columns(reader.scan(spark, _opened(files, storage)), table, places)
         return
-    rows = _rows(spark, table, files)
+    rows = _rows(spark, table, files, storage)
     placed = with_places(spark, rows, places, rows, files)
     yield placed.selectExpr(*places, *_columns(spark, table))
 
@@ -154,7 +155,9 @@ def _opened(files: Sequence[SelectedFile], storage: Storage) -> tuple[SelectedFi
     return opened_files([replace(f, first=_FIRST) for f in files], storage, tails=True)
 
 
-def _rows(spark: SparkSession, table: Table, files: Sequence[SelectedFile]) -> DataFrame:
+def _rows(
+    spark: SparkSession, table: Table, files: Sequence[SelectedFile], storage: Storage
+) -> DataFrame:
     """The rows as the files hold them, before types are settled."""
     paths = [f.path for f in files]
     schema = ", ".join(
@@ -171,6 +174,7 @@ def _rows(spark: SparkSession, table: Table, files: Sequence[SelectedFile]) -> D
         case FileFormat.TEXT:
             from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
+            require_blocks(((f.path, f.size) for f in files), storage)
             # Spark's CSV reader would not do: it knows quotes and escapes, and drops empty lines.
             delimiter = f"\\x{ord(table.field_delimiter):02x}"
             fields = F.split("value", delimiter, -1).alias(_FIELDS)

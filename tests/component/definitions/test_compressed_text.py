@@ -25,12 +25,3 @@ def test_it_is_refused(session: Session, tmp_path: Path, name: str) -> None:
     location = Path(session._store.table(TableName("default", "t")).location)
     assert list(location.iterdir()) == []
     assert sorted(path.name for path in given.iterdir()) == ["1.txt", name]
-
-
-@pytest.mark.parametrize("name", ["a.lz4", "b.snappy"])
-def test_some_are_refused_where_rows_are_read(session: Session, tmp_path: Path, name: str) -> None:
-    """Hadoop's codec takes the first bytes of any other file for a length, and ends the JVM."""
-    (tmp_path / name).write_bytes(b"some text\n")
-    session.execute("CREATE TABLE t (v string) PARTITIONED BY (p string) STORED AS TEXTFILE")
-    with pytest.raises(InvalidValueError, match=f"{name} is a compressed text"):
-        session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path / name}' INTO TABLE t")
