@@ -21,6 +21,7 @@ from acidsql.definitions.partition import (
 from acidsql.definitions.properties import set_properties, unset_properties
 from acidsql.definitions.rename_table import rename_table
 from acidsql.definitions.repair import repair_table
+from acidsql.definitions.set_format import set_format
 from acidsql.definitions.set_location import set_location
 from acidsql.definitions.view import alter_view, drop_materialized_view, drop_view
 from acidsql.execution.result import Result
@@ -51,6 +52,7 @@ from acidsql.statements import (
     RepairTable,
     ReplaceColumns,
     SetDatabaseProperties,
+    SetFormat,
     SetLocation,
     SetProperties,
     UnsetProperties,
@@ -106,18 +108,24 @@ def _alter(statement: AlterTable, scope: Scope) -> Result:
             return rename_table(statement, scope)
         case ChangeNothing():
             return _change_nothing(statement, scope)
-        case SetLocation():
-            return set_location(statement, scope)
-        case SetProperties() | UnsetProperties():
-            return _alter_properties(statement, scope)
+        case SetFormat() | SetLocation() | SetProperties() | UnsetProperties():
+            return _set(statement, scope)
         case _:
             return _alter_partitions(statement, scope)
 
 
-def _alter_properties(statement: SetProperties | UnsetProperties, scope: Scope) -> Result:
-    if isinstance(statement, SetProperties):
-        return set_properties(statement, scope)
-    return unset_properties(statement, scope)
+def _set(
+    statement: SetFormat | SetLocation | SetProperties | UnsetProperties, scope: Scope
+) -> Result:
+    match statement:
+        case SetFormat():
+            return set_format(statement, scope)
+        case SetLocation():
+            return set_location(statement, scope)
+        case SetProperties():
+            return set_properties(statement, scope)
+        case UnsetProperties():
+            return unset_properties(statement, scope)
 
 
 def _change_nothing(statement: ChangeNothing, scope: Scope) -> Result:

@@ -57,6 +57,7 @@ from acidsql.statements import (
     RepairTable,
     ReplaceColumns,
     SetDatabaseProperties,
+    SetFormat,
     SetLocation,
     SetProperties,
     UnsetProperties,
@@ -143,6 +144,7 @@ def _alteration_locks(
             | AddPartitions()
             | RenamePartition()
             | RepairTable()
+            | SetFormat()
             | SetLocation()
         ):
             return alter_locks(table)

@@ -21,6 +21,12 @@ from acidsql.grammar.partition import (
     parse_rename_partition,
 )
 from acidsql.grammar.properties import properties, properties_change
+from acidsql.grammar.storage_format import (
+    parse_file_format,
+    parse_serde,
+    parse_serde_properties,
+)
+from acidsql.model.table import FileFormat
 from acidsql.statements import AlterTable, Compact
 from acidsql.statements.alter_table import (
     AddColumns,
@@ -30,6 +36,7 @@ from acidsql.statements.alter_table import (
     ExchangePartition,
     RenameTable,
     ReplaceColumns,
+    SetFormat,
     SetLocation,
     SetProperties,
     UnsetProperties,
@@ -40,9 +47,6 @@ from acidsql.statements.insert import PartitionValue
 from acidsql.statements.partition import RenamePartition, RepairTable
 
 _REFUSED = {
-    "SET FILEFORMAT": "ACID tables are ORC.",
-    "SET SERDE": "ACID tables are ORC.",
-    "SET SERDEPROPERTIES": "Use SET TBLPROPERTIES.",
     "SET OWNER": "The permissions of the files control access.",
     "CLUSTERED BY": "Old files keep their buckets; create a new table and INSERT INTO it.",
     "PARTITION COLUMN": "Directories are named after its values; create a new table and INSERT INTO"
@@ -92,9 +96,18 @@ def _of_table(cursor: Cursor, target: TableRef) -> AlterTable | RepairTable | No
             return parse_drop_partitions(cursor, target)
         case "ADD" | "REPLACE" | "DROP", "COLUMN" | "COLUMNS":
             return _columns(cursor, target)
+        case "SET" | "UNSET", _:
+            return _set(cursor, target)
+    return None
+
+
+def _set(cursor: Cursor, target: TableRef) -> AlterTable | None:
+    match cursor.peek().word, cursor.peek(1).word:
         case "SET", "LOCATION":
             return _set_location(cursor, target)
-        case "SET" | "UNSET", "TBLPROPERTIES":
+        case "SET", "FILEFORMAT" | "SERDE" | "SERDEPROPERTIES":
+            return _set_format(cursor, target)
+        case _, "TBLPROPERTIES":
             return properties_change(cursor, target, SetProperties, UnsetProperties)
     return None
 
@@ -136,6 +149,19 @@ def _exchange(cursor: Cursor, target: TableRef) -> ExchangePartition:
     partition = fixed_partition(cursor, "EXCHANGE PARTITION")
     cursor.expect("WITH", "TABLE")
     return ExchangePartition(target, partition, cursor.table())
+
+
+def _set_format(cursor: Cursor, target: TableRef) -> SetFormat:
+    """Parse ``SET FILEFORMAT f``, ``SET SERDE s`` or ``SET SERDEPROPERTIES (…)``."""
+    cursor.expect("SET")
+    if cursor.accept("FILEFORMAT"):
+        return SetFormat(target, parse_file_format(cursor))
+    if cursor.sees("SERDE"):
+        serde = parse_serde(cursor)
+        is_text = serde.format is FileFormat.TEXT
+        return SetFormat(target, serde.format.value, serde.delimiter if is_text else None)
+    cursor.expect("SERDEPROPERTIES")
+    return SetFormat(target, None, *parse_serde_properties(cursor))
 
 
 def _set_location(

@@ -94,19 +94,39 @@ def parse_serde(cursor: Cursor) -> Serde:
     found = [form for form, classes in STORAGE_CLASSES.items() if classes.serde == name]
     if not found:
         cursor.source.refuse(f"ROW FORMAT SERDE '{name}' is not supported", offset, hint=_FORMATS)
-    delimiter = FIELD_DELIMITER
+    delimiter = None
     if cursor.accept("WITH", "SERDEPROPERTIES"):
         at = cursor.offset
-        given = dict(properties(cursor.parenthesised()))
-        delimiter = given.pop("field.delim", given.get("serialization.format", delimiter))
-        delimiter = _delimiter(cursor, delimiter, at, "'field.delim'")
-        given.pop("serialization.format", None)
-        for key, value in given.items():
-            if _TEXT_PROPERTIES.get(key) != value:
-                cursor.source.refuse(
-                    f"SERDEPROPERTIES ('{key}' = …) is not supported", at, hint="Leave it out."
-                )
-    return Serde(found[0], delimiter, offset)
+        delimiter, others = parse_serde_properties(cursor)
+        for key in others:
+            cursor.source.refuse(
+                f"SERDEPROPERTIES ('{key}' = …) is not supported", at, hint="Leave it out."
+            )
+    return Serde(found[0], delimiter or FIELD_DELIMITER, offset)
+
+
+def parse_serde_properties(cursor: Cursor) -> tuple[str | None, tuple[str, ...]]:
+    """Parse ``(key = value, …)`` behind SERDEPROPERTIES, which Hive's LazySimpleSerDe reads.
+
+    The delimiter of text, if they name it, and the keys of those that would make it read texts
+    otherwise than acidsql does.
+    """
+    at = cursor.offset
+    given = dict(properties(cursor.parenthesised()))
+    named = given.pop("field.delim", given.get("serialization.format"))
+    delimiter = None if named is None else _delimiter(cursor, named, at, "'field.delim'")
+    given.pop("serialization.format", None)
+    return delimiter, tuple(k for k, v in given.items() if _TEXT_PROPERTIES.get(k) != v)
+
+
+def parse_file_format(cursor: Cursor) -> str:
+    """Parse what stands behind SET FILEFORMAT: a format, or Hive's classes with their SERDE."""
+    if not cursor.sees("INPUTFORMAT"):
+        return _format(cursor, "SET FILEFORMAT", "Write ORC, PARQUET or TEXTFILE.")
+    found = _parse_file_classes(cursor)
+    if cursor.sees("SERDE"):
+        require_serde(cursor, parse_serde(cursor), found.value)
+    return found.value
 
 
 def _parse_file_classes(cursor: Cursor) -> FileFormat:

@@ -100,6 +100,20 @@ class SetLocation:
 
 
 @dataclass(frozen=True, slots=True)
+class SetFormat:
+    """ALTER TABLE ``target`` SET FILEFORMAT, SET SERDE or SET SERDEPROPERTIES.
+
+    ``stored_as`` and ``field_delimiter`` are None if the statement names none. ``unread`` are keys
+    of SERDEPROPERTIES by which Hive would read texts otherwise than acidsql does.
+    """
+
+    target: TableRef
+    stored_as: str | None
+    field_delimiter: str | None = None
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ExchangePartition:
     """ALTER TABLE ``target`` EXCHANGE PARTITION (``partition``) WITH TABLE ``source``.
 

@@ -13,6 +13,7 @@ from acidsql.statements.alter_table import (
     ExchangePartition,
     RenameTable,
     ReplaceColumns,
+    SetFormat,
     SetLocation,
     SetProperties,
     UnsetProperties,
@@ -47,6 +48,7 @@ AlterTable = (
     | DropColumnConstraint
     | RenameTable
     | ChangeNothing
+    | SetFormat
     | SetLocation
     | SetProperties
     | UnsetProperties
