@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -203,6 +205,34 @@ def test_directories_become_partitions(both: OneMetastore) -> None:
     both.theirs("ALTER TABLE t DROP PARTITION (k = 2)")
     assert len(both.rows("t")) == 1
     both.acidsql("MSCK REPAIR TABLE t")
+    both.same("t", 2)
+
+
+def test_other_directories(both: OneMetastore, tmp_path: Path) -> None:
+    both.acidsql(f"CREATE TABLE t (id int) PARTITIONED BY (p int) {ACID}")
+    both.theirs("INSERT INTO t PARTITION (p = 1) VALUES (1), (2)")
+    both.acidsql("INSERT INTO t VALUES (3, 2)")
+    both.theirs("DELETE FROM t WHERE id = 2")
+    shutil.copytree(f"{both.table('t').location}/p=1", tmp_path / "one")
+    both.acidsql(f"ALTER TABLE t PARTITION (p = 1) SET LOCATION '{tmp_path / 'one'}'")
+    both.theirs("INSERT INTO t PARTITION (p = 1) VALUES (4)")
+    shutil.copytree(both.table("t").location, tmp_path / "all")
+    both.acidsql(f"ALTER TABLE t SET LOCATION '{tmp_path / 'all'}'")
+    both.theirs("INSERT INTO t PARTITION (p = 3) VALUES (5)")
+    both.theirs("UPDATE t SET id = 30 WHERE id = 3")
+    both.acidsql("INSERT INTO t VALUES (6, 3)")
+    both.same("t", 5)
+    both.acidsql("CREATE TABLE u LIKE t")
+    both.acidsql("ALTER TABLE u EXCHANGE PARTITION (p = 3) WITH TABLE t")
+    both.same("t", 3)
+    both.same("u", 2)
+
+
+def test_an_empty_table_gets_another_format(both: OneMetastore) -> None:
+    both.acidsql("CREATE TABLE t (id int, v string) STORED AS TEXTFILE")
+    both.acidsql("ALTER TABLE t SET FILEFORMAT ORC")
+    both.theirs("INSERT INTO t VALUES (1, 'a')")
+    both.acidsql("INSERT INTO t VALUES (2, 'b')")
     both.same("t", 2)
 
 
