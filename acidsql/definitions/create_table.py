@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.constraints import constrained, constraints_of_columns
 from acidsql.definitions.leftovers import remove_leftovers
-from acidsql.definitions.removal import OwnPlace, divide, remove_place
+from acidsql.definitions.removal import divide, remove_place
+from acidsql.definitions.replaced_table import find_replaced, placed_beside
 from acidsql.definitions.table_defaults import (
     says_neither_kind_nor_format,
     with_defaults,
 )
 from acidsql.definitions.table_kind import normal_properties, refuse_bad_kind
+from acidsql.definitions.table_places import database_location, places_of
 from acidsql.errors import AnalysisError, TableNotFoundError, UnsupportedStatementError
 from acidsql.execution.places import Neighbours, chosen_path, refuse_place
 from acidsql.execution.result import Result
@@ -24,8 +26,8 @@ from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.hidden_column import HiddenColumn
-from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.naming import Named, is_path_part, refuse_name, table_path
+from acidsql.model.names import TableName
+from acidsql.model.naming import Named, refuse_name, table_path
 from acidsql.model.table import (
     CREATED_COLUMNS,
     FIELD_DELIMITER,
@@ -34,15 +36,14 @@ from acidsql.model.table import (
     FileFormat,
     Table,
     TableKind,
-    is_external,
-    kind_of,
 )
 from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, parse_type
 from acidsql.planner.names import ViewRefusal, find_target, new_name, table_name
-from acidsql.ports.catalog import Database, is_taken, table_exists
+from acidsql.ports.catalog import is_taken, table_exists
 from acidsql.statements.create_table import (
     ColumnDefinition,
     CreateTable,
+    CreateTableLike,
     DropTable,
 )
 from acidsql.statements.fragment import Identifier, TableRef
@@ -74,8 +75,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     return make_table(
         table,
         scope,
-        chosen=statement.location is not None,
-        if_not_exists=statement.if_not_exists,
+        statement=statement,
         unsaid=statement.target if says_nothing else None,
         notes=notes_of(statement),
     )
@@ -85,20 +85,25 @@ def make_table(
     table: Table,
     scope: Scope,
     *,
-    chosen: bool,
-    if_not_exists: bool,
+    statement: CreateTable | CreateTableLike,
     unsaid: TableRef | None = None,
     notes: Sequence[str] = (),
 ) -> Result:
-    """Make the table and its directory, under locks.
+    """Make the table that a statement describes, and its directory, under locks.
 
-    ``chosen`` says that the statement names the directory, ``unsaid`` is the name in a statement
-    that says neither kind nor format of the table. ``notes`` are lines for the message.
+    ``unsaid`` is the name in a statement that says neither kind nor format of the table. ``notes``
+    are lines for the message.
     """
+    chosen = statement.location is not None
     with scope.transaction() as txn:
+        if statement.replaces:
+            scope.release(lambda held: held == table.name)
         txn.lock(creation_locks(table.name))
-        if is_taken(scope.store, table.name):
-            if if_not_exists:
+        old = find_replaced(table.name, scope, statement.target) if statement.replaces else None
+        if old is not None:
+            table = placed_beside(table, old.table, scope, chosen=chosen)
+        elif is_taken(scope.store, table.name):
+            if statement.if_not_exists:
                 return exists_already(table.name)
             raise table_exists(table.name)
         adoption = adopt_location(table, scope, txn, chosen=chosen)
@@ -112,9 +117,12 @@ def make_table(
             )
         scope.storage.make_directory(table.location)
         with scope.store.committing(txn.txn_id):
+            if old is not None:
+                old.forget()
             adoption.seed(scope, txn)
             scope.store.create_table(table.created_empty() if adoption.is_empty else table)
-    return Result("create", message="\n".join([_created(table, adoption), *notes]))
+    removed = [] if old is None else old.remove_files()
+    return Result("create", message="\n".join([_created(table, adoption), *notes, *removed]))
 
 
 def notes_of(statement: CreateTable) -> list[str]:
@@ -191,7 +199,7 @@ def forget_table(
     The order matters: a table that is forgotten cannot be found with only some of its files. Files
     that may belong to others stay. ``doomed`` are all tables that the statement drops.
     """
-    own, notes = divide(_places(table, scope), neighbours, doomed)
+    own, notes = divide(places_of(table, scope), neighbours, doomed)
     # If we die before the end, a later table may be made over the files that stay.
     remove_leftovers(table, [place.location for place in own], scope)
     scope.store.drop_table(table.name)
@@ -200,30 +208,6 @@ def forget_table(
     for place in own:
         notes += remove_place(place, table, scope)
     return notes
-
-
-def _places(table: Table, scope: Scope) -> list[OwnPlace]:
-    """The directories of partitions that lie outside of the table's, then the table's own."""
-    partitions = [p.location for p in scope.store.partitions(table.name)]
-    outside = [p for p in partitions if not table.encloses(p)]
-    database = scope.store.database(table.name.database)
-    home = database_location(database, scope.warehouse, table.parameters)
-    name = table.name.table
-    is_chosen = not is_path_part(name) or table.location != table_path(home, name)
-    levels = tuple(c.name for c in table.partition_columns)
-    return [
-        *(OwnPlace(place, is_chosen=True) for place in outside),
-        OwnPlace(table.location, is_chosen, levels),
-    ]
-
-
-def database_location(database: Database, warehouse: str, parameters: Mapping[str, str]) -> str:
-    """The directory in which a database keeps tables with such parameters."""
-    if database.managed_location is None:
-        return warehouse if database.name == DEFAULT_DATABASE else database.location
-    plain = kind_of(parameters) is TableKind.PLAIN
-    external = is_external(parameters) or (plain and database.plain_is_external)
-    return database.location if external else database.managed_location
 
 
 def new_table_name(ref: TableRef, scope: Scope) -> TableName:

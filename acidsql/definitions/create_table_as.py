@@ -9,7 +9,6 @@ from dataclasses import replace
 from acidsql.definitions.create_table import (
     adopt_location,
     creation_locks,
-    database_location,
     exists_already,
     new_table_name,
     notes_of,
@@ -17,17 +16,20 @@ from acidsql.definitions.create_table import (
     table_of,
 )
 from acidsql.definitions.query_types import column_names, definition_of, stored_types
+from acidsql.definitions.replaced_table import ReplacedTable, find_replaced, placed_beside
 from acidsql.definitions.table_defaults import with_defaults
-from acidsql.errors import AcidSqlError, AnalysisError
+from acidsql.definitions.table_places import database_location
+from acidsql.errors import AcidSqlError, AnalysisError, TxnError
 from acidsql.execution.commit import Uncommitted
 from acidsql.execution.places import chosen_path
 from acidsql.execution.result import Result, summary
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import read_context
 from acidsql.layout.dir_names import UNFINISHED_FILE
-from acidsql.model.ids import NO_WRITE_ID, WriteId
+from acidsql.model.ids import FIRST_WRITE_ID, NO_WRITE_ID, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.own_path import OwnPath
+from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Table, TableKind, kind_of
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames, new_name
@@ -47,7 +49,7 @@ from acidsql.ports.engine import (
 )
 from acidsql.statements.create_table import CreateTable, CreateTableAs
 from acidsql.statements.fragment import Identifier
-from acidsql.txn.entities import LockComponent, WriteOperation
+from acidsql.txn.entities import LockComponent, Reached, WriteOperation
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
@@ -64,13 +66,16 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     plan = plan_query(statement.query, seen, scope.arguments)
     is_plain = makes_plain(statement, scope)
     with scope.transaction() as txn:
+        if statement.table.replaces:
+            scope.release(lambda held: held == name)
         # A plain table has no write ids. If it becomes an ACID table, those of its rows are others.
         write_id = NO_WRITE_ID if is_plain else txn.write_id(name)
         txn.lock(creation_locks_as(name, plan, is_plain=is_plain))
-        if is_taken(scope.store, name):
+        if not statement.table.replaces and is_taken(scope.store, name):
             if statement.table.if_not_exists:
                 return exists_already(name)
             raise table_exists(name)
+        old = _replaced(statement, name, scope)
         if not seen.still_hold():
             raise AnalysisError(
                 "a table of the query was altered meanwhile", hint="Run the statement again."
@@ -82,15 +87,12 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         frame = engine.query(plan, context)
         columns = column_names(statement.query.source, frame.columns)
         table = _table(statement, name, frame, columns, scope)
-        # The rows would be those of the other table as well.
-        adoption = adopt_location(table, scope, txn, chosen=_has_location(statement), shared=False)
-        if not adoption.is_empty:
-            raise AnalysisError(
-                "CREATE-TABLE-AS-SELECT cannot create table with location to a non-empty directory",
-                detail=f"{table.location} is not empty.",
-                code=10304,
-            )
-        job = _write(table, plan, columns, context, write_id, scope, engine, txn)
+        if old is not None:
+            table = placed_beside(table, old.table, scope, chosen=_has_location(statement))
+            write_id = NO_WRITE_ID if is_plain else FIRST_WRITE_ID
+        _require_empty(table, statement, scope, txn)
+        job = _write(table, old, plan, columns, context, write_id, scope, engine, txn)
+    notes = [*notes_of(statement.table), *(old.remove_files() if old is not None else ())]
     result = Result(
         "create",
         rows_inserted=job.rows_inserted,
@@ -99,10 +101,25 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         txn_id=txn.txn_id,
         write_ids={} if is_plain else {str(name): write_id},
     )
-    notes = notes_of(statement.table)
     if notes:
         result.message = "\n".join([summary(result), *notes])
     return result
+
+
+def _replaced(statement: CreateTableAs, name: TableName, scope: Scope) -> ReplacedTable | None:
+    replaces, target = statement.table.replaces, statement.table.target
+    return find_replaced(name, scope, target) if replaces else None
+
+
+def _require_empty(table: Table, statement: CreateTableAs, scope: Scope, txn: OpenTxn) -> None:
+    """AnalysisError for a directory with files: its rows would be in two tables."""
+    adoption = adopt_location(table, scope, txn, chosen=_has_location(statement), shared=False)
+    if not adoption.is_empty:
+        raise AnalysisError(
+            "CREATE-TABLE-AS-SELECT cannot create table with location to a non-empty directory",
+            detail=f"{table.location} is not empty.",
+            code=10304,
+        )
 
 
 def makes_plain(statement: CreateTableAs, scope: Scope) -> bool:
@@ -174,6 +191,7 @@ def _table(
 
 def _write(
     table: Table,
+    old: ReplacedTable | None,
     plan: QueryPlan,
     columns: Sequence[str],
     context: ReadContext,
@@ -183,11 +201,17 @@ def _write(
     txn: OpenTxn,
 ) -> JobResult:
     """Write the rows into their delta, then add table and rows to the store in one commit."""
-    insert = InsertPlan(table=table.name, columns=tuple(columns), rows=plan.rows)
+    # The query may read the old table, so the new one has another name while it is written.
+    called = TableName(table.name.database, f"{table.name.table} (new)") if old else table.name
+    insert = InsertPlan(table=called, columns=tuple(columns), rows=plan.rows)
     places = () if table.partition_columns else (PartitionLocation(None, table.location),)
-    write_ids = txn.snapshot([table.name])[table.name]
-    empty = TableSnapshot(table, places, write_ids, txn.require_open)
-    target = replace(context, tables={**context.tables, table.name: empty})
+    empty = TableSnapshot(
+        replace(table, name=called),
+        places,
+        ValidWriteIdList(str(called), NO_WRITE_ID),
+        txn.require_open,
+    )
+    target = replace(context, tables={**context.tables, called: empty})
     made = not scope.storage.exists(table.location)
     scope.storage.make_directory(table.location)
     unfinished = OwnPath(table.location, UNFINISHED_FILE)
@@ -196,18 +220,21 @@ def _write(
         # The store cannot record an aborted write, because there is no table yet. The file keeps
         # other sessions from adopting the rows.
         scope.storage.write_file(str(unfinished), b"")
-        [job] = engine.write(insert, WriteContext(target, {table.name: write_id}))
+        [job] = engine.write(insert, WriteContext(target, {called: write_id}))
         txn.check()
         wrote = Uncommitted()
         wrote.add(table.name, write_id, job, known=())
         partitions = wrote.partitions.get(table.name, {})
+        reached = []
         if table.partition_columns and write_id != NO_WRITE_ID:
             names = sorted(map(str, partitions))
-            scope.store.add_dynamic_partitions(
-                txn.txn_id, write_id, table.name, names, WriteOperation.INSERT
-            )
-        with scope.store.committing(txn.txn_id, written=list(wrote.written)):
+            reached = [Reached(write_id, table.name, names, WriteOperation.INSERT)]
+        with scope.store.committing(txn.txn_id, reached, list(wrote.written)):
+            if old is not None:
+                old.forget()
             scope.store.create_table(table.created_empty())
+            if old is not None and write_id != NO_WRITE_ID:
+                _require_first(scope.store.allocate_write_id(txn.txn_id, table.name), table)
             scope.store.add_partitions(table.name, list(partitions.values()))
     except BaseException as error:
         if txn.owns_files():
@@ -218,6 +245,12 @@ def _write(
         raise
     engine.discard([unfinished])
     return job
+
+
+def _require_first(write_id: WriteId, table: Table) -> None:
+    """TxnError unless a new table begins where its files do."""
+    if write_id != FIRST_WRITE_ID:
+        raise TxnError(f"table {table.name} begins at write id {write_id}, not {FIRST_WRITE_ID}")
 
 
 def _remove_made(location: str, scope: Scope) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 from acidsql.definitions.create_table import (
     create_table,
-    database_location,
     make_table,
     new_table_name,
 )
@@ -24,6 +23,7 @@ from acidsql.definitions.table_kind import (
     normal_properties,
     refuse_bad_kind,
 )
+from acidsql.definitions.table_places import database_location
 from acidsql.errors import AnalysisError
 from acidsql.execution.places import chosen_path
 from acidsql.execution.result import Result
@@ -82,9 +82,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
             f"'bucketing_version' of {source.name} is {version}, and LIKE keeps it",
             hint="Leave the property out.",
         )
-    return make_table(
-        table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
-    )
+    return make_table(table, scope, statement=statement)
 
 
 def _inherited(
@@ -134,6 +132,7 @@ def _described(statement: CreateTableLike, view: View) -> CreateTable:
         external=statement.external,
         managed=statement.managed,
         transactional=statement.transactional,
+        replaces=statement.replaces,
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from acidsql.definitions.create_table import database_location, forget_table
+from acidsql.definitions.create_table import forget_table
 from acidsql.definitions.table_defaults import DEFAULT_TABLE_TYPE
+from acidsql.definitions.table_places import database_location
 from acidsql.errors import AnalysisError
 from acidsql.execution.places import Neighbours, chosen_path, reason_to_keep, refuse_place
 from acidsql.execution.result import Result

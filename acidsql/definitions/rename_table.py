@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 
-from acidsql.definitions.create_table import creation_locks, database_location, new_table_name
+from acidsql.definitions.create_table import creation_locks, new_table_name
 from acidsql.definitions.partition import move
+from acidsql.definitions.table_places import database_location
 from acidsql.errors import AnalysisError
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope

@@ -72,11 +72,12 @@ class TemporaryTables:
         self._refuse_hidden(target)
         self._scope.store.database(name.database)
         with self._guard:
-            if self._holds(name):
+            is_there = self._holds(name)
+            if is_there and not _table(statement).replaces:
                 if _table(statement).if_not_exists:
                     return exists_already(name)
                 raise table_exists(name)
-            own = self._room(name)
+            own = self._names.temporary_tables[name] if is_there else self._room(name)
             result = make(_with_target(statement, _ref(own, target)))
             self._names.temporary_tables[name] = own
         return result

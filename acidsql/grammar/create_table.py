@@ -51,16 +51,31 @@ _REFUSED_CLAUSES = {
 }
 
 
+_TABLE_WORDS = ("TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED")
+
+
 def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTableLike:
-    """Parse CREATE [TEMPORARY] [TRANSACTIONAL | EXTERNAL | MANAGED] TABLE from the cursor."""
+    """Parse a CREATE TABLE: OR REPLACE, TEMPORARY and its kind may stand before TABLE."""
     cursor.expect("CREATE")
+    replaces = cursor.accept("OR", "REPLACE")
     is_temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
-    table = _table(cursor, _kind(cursor))
-    if not is_temporary:
-        return table
+    kind = _kind(cursor)
+    if replaces and cursor.sees("TABLE", "IF", "NOT", "EXISTS"):
+        place = cursor.peek(1).start
+        cursor.source.syntax_error("Can't combine IF NOT EXISTS and OR REPLACE.", place)
+    table = _table(cursor, kind)
     if isinstance(table, CreateTableAs):
-        return replace(table, table=replace(table.table, is_temporary=True))
-    return replace(table, is_temporary=True)
+        inner = replace(table.table, is_temporary=is_temporary, replaces=replaces)
+        return replace(table, table=inner)
+    return replace(table, is_temporary=is_temporary, replaces=replaces)
+
+
+def creates_table(cursor: Cursor) -> bool:
+    """Whether the next words are CREATE [OR REPLACE] and one that may stand before a table."""
+    after = 3 if cursor.sees("CREATE", "OR", "REPLACE") else 1
+    words = [cursor.peek(n).word for n in range(after, after + 3)]
+    is_other = any(word in ("VIEW", "FUNCTION", "MACRO") for word in words[1:])
+    return cursor.sees("CREATE") and words[0] in _TABLE_WORDS and not is_other
 
 
 def _table(cursor: Cursor, kind: str) -> CreateTable | CreateTableAs | CreateTableLike:

@@ -16,7 +16,7 @@ from acidsql.grammar.cache import (
 from acidsql.grammar.check import parse_check
 from acidsql.grammar.comment import parse_comment
 from acidsql.grammar.configuration import parse_reset, parse_set
-from acidsql.grammar.create_table import parse_create_table, parse_drop_table
+from acidsql.grammar.create_table import creates_table, parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import (
     DATABASE_WORDS,
@@ -78,9 +78,6 @@ _CHANGES: dict[str, Callable[[Cursor], Update | Delete | Merge]] = {
     "DELETE": parse_delete,
     "MERGE": parse_merge,
 }
-_CREATE_TABLE_WORDS = (
-    "TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED",
-)  # fmt: skip
 _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "INSERT": _insert,
     **_CHANGES,
@@ -173,16 +170,12 @@ def _statement(cursor: Cursor) -> Statement:
         return _with(cursor)
     if starts_query(cursor) or word in ("SELECT", "VALUES", "FROM", "TABLE"):
         return parse_multi_insert(cursor) if sees_multi_insert(cursor) else parse_query(cursor)
-    if word == "CREATE" and second in _CREATE_TABLE_WORDS and not _creates_other(cursor):
-        return parse_create_table(cursor)
     if creates_view(cursor):
         return parse_create_view(cursor)
+    if creates_table(cursor):
+        return parse_create_table(cursor)
     definition = _DEFINITIONS.get((word, second))
     return (definition or _PARSERS.get(word, refuse))(cursor)
-
-
-def _creates_other(cursor: Cursor) -> bool:
-    return any(cursor.peek(n).word in ("VIEW", "FUNCTION", "MACRO") for n in (2, 3))
 
 
 def _explain(cursor: Cursor) -> Explain:

@@ -43,7 +43,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "UPSERT": ("UPSERT is not supported", "Write MERGE INTO t USING … ON …."),
     "UNDROP": ("UNDROP is not supported", "A dropped table is gone, with its files."),
     "PURGE": ("PURGE is not supported", "VACUUM t removes what no reader needs any more."),
-    "REPLACE": ("REPLACE is not supported", "DROP the table, then CREATE it."),
+    "REPLACE": ("REPLACE is not supported", "Write CREATE OR REPLACE TABLE."),
     "MAP": ("MAP … USING is not supported", "Use Spark SQL functions."),
     "REDUCE": ("REDUCE … USING is not supported", "Use Spark SQL functions."),
     "EXPORT": ("EXPORT is not supported", "Write INSERT OVERWRITE DIRECTORY '/path' SELECT …."),
@@ -61,7 +61,7 @@ _REFUSED_CREATE = {
     "MATERIALIZED VIEW": "CREATE TABLE … AS keeps the rows of a query.",
     "FUNCTION": "Register the function on the Spark session.",
     "MACRO": "Register a function on the Spark session.",
-    "OR REPLACE": "DROP the old one, then CREATE the new one.",
+    "OR REPLACE": "CREATE OR REPLACE TABLE and CREATE OR REPLACE VIEW are supported.",
     "INDEX": "Leave it out.",
     "ROLE": ACCESS_HINT,
 }

@@ -23,4 +23,4 @@ CompactionId = NewType("CompactionId", int)
 """One entry of the compaction queue."""
 
 NO_TXN = TxnId(0)
-NO_WRITE_ID = WriteId(0)
+NO_WRITE_ID, FIRST_WRITE_ID = WriteId(0), WriteId(1)

@@ -20,6 +20,11 @@ class Store(TxnManager, Catalog, Protocol):
 
     is_new: bool
 
+    @property
+    def commits_in_one_step(self) -> bool:
+        """Whether all verbs of `committing` happen together, also if this process dies."""
+        ...
+
     def committing(
         self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
     ) -> AbstractContextManager[None]:

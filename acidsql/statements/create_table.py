@@ -29,7 +29,8 @@ class CreateTable:
     ``transactional`` that it has the word TRANSACTIONAL and no property that says so.
     ``constraints`` stand beside the columns; others stand in the columns' definitions.
     ``sort_columns`` and ``skew_columns`` come from SORTED BY and SKEWED BY. The files have neither.
-    A table that ``is_temporary`` is one of the session's.
+    A table that ``is_temporary`` is one of the session's. One that ``replaces`` takes the place of
+    the table of its name, if there is one.
     """
 
     target: TableRef
@@ -51,6 +52,7 @@ class CreateTable:
     field_delimiter: str | None = None
     constraints: tuple[ConstraintDefinition, ...] = ()
     is_temporary: bool = False
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,8 @@ class CreateTableAs:
 class CreateTableLike:
     """CREATE [kind] TABLE [IF NOT EXISTS] ``target`` LIKE ``source`` ….
 
-    ``external``, ``managed``, ``transactional`` and ``is_temporary`` are those of `CreateTable`.
+    ``external``, ``managed``, ``transactional``, ``is_temporary`` and ``replaces`` are those of
+    `CreateTable`.
     """
 
     target: TableRef
@@ -87,6 +90,7 @@ class CreateTableLike:
     transactional: bool = False
     external: bool = False
     is_temporary: bool = False
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,47 @@ def test_a_compaction(warehouse: Warehouse, kind: str, verb: str, left: str) -> 
     assert warehouse.directories() == [left]
 
 
+@pytest.mark.parametrize(
+    ("sql", "verb"),
+    [
+        ("CREATE OR REPLACE TABLE t (x int)", "drop_table"),
+        ("CREATE OR REPLACE TABLE t (x int)", "commit_txn"),
+        pytest.param(
+            "CREATE OR REPLACE TABLE t AS SELECT k + 1 AS k FROM t",
+            "create_table",
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param(
+            "CREATE OR REPLACE TABLE t AS SELECT k + 1 AS k FROM t",
+            "commit_txn",
+            marks=pytest.mark.thorough,
+        ),
+    ],
+)
+def test_a_table_that_was_to_be_replaced(warehouse: Warehouse, sql: str, verb: str) -> None:
+    warehouse.kill_at(verb, sql)
+    assert warehouse.rows() == ROWS
+    warehouse.let_it_time_out()
+    warehouse.session.execute("INSERT INTO t VALUES (4, 'd')")
+    assert warehouse.rows() == [*ROWS, (4, "d")]
+    warehouse.session.execute("CREATE OR REPLACE TABLE t (k int, v string)")
+    warehouse.session.execute("INSERT INTO t VALUES (5, 'e')")
+    assert warehouse.rows() == [(5, "e")]
+    assert not warehouse.table.exists()
+
+
+@pytest.mark.parametrize("sql", ["CREATE OR REPLACE TABLE t (k int, v string)"])
+def test_the_files_of_a_replaced_table_are_of_no_other(warehouse: Warehouse, sql: str) -> None:
+    warehouse.kill_at("remove_location", sql)
+    assert warehouse.rows() == []
+    assert warehouse.directories() == ["delta_0000001_0000001_0000", "delta_0000002_0000002_0000"]
+    warehouse.session.execute("INSERT INTO t VALUES (5, 'e')")
+    assert warehouse.rows() == [(5, "e")]
+    warehouse.session.execute("DROP TABLE t")
+    with pytest.raises(UnsupportedStatementError, match="is not empty"):
+        warehouse.session.execute("CREATE TABLE t (k int) TBLPROPERTIES ('transactional' = 'true')")
+
+
 @pytest.mark.thorough
 @pytest.mark.usefixtures("spark")
 def test_a_create_table_as(warehouse: Warehouse) -> None:

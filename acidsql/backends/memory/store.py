@@ -26,6 +26,8 @@ class MemoryStore(MemoryCompactions, MemoryMutexes, MemoryCatalog):
     is_new = False
     """Never true: no older store can have been meant, so there is nothing to tell the user."""
 
+    commits_in_one_step = True
+
     def close(self) -> None:
         """There is nothing to release."""
 

@@ -40,6 +40,9 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
     is_new = False
     """Always False: connecting never makes a metastore."""
 
+    commits_in_one_step = False
+    """What `committing` has done before its commit stays if this process dies."""
+
     def __init__(
         self,
         url: str,

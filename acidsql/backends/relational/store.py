@@ -23,6 +23,8 @@ class RelationalStore(RelationalCompactions, RelationalMutexes, RelationalCatalo
     Every verb may raise StorageError, which names the store.
     """
 
+    commits_in_one_step = True
+
     def __init__(
         self,
         sql: SqlConnection,
