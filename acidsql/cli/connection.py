@@ -39,7 +39,7 @@ def connection_options(command: F) -> F:
     must_exist = click.option(
         "--must-exist",
         is_flag=True,
-        help="Fail if there is no warehouse yet, instead of making one.",
+        help="Fail if there is no transaction store yet, instead of making one.",
     )
     return warehouse(metastore(must_exist(command)))
 

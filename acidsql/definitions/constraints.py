@@ -14,6 +14,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.grammar.constraint import constraint_expression
 from acidsql.model.constraint import Constraint, ConstraintKind
+from acidsql.model.names import is_temporary_database
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
 from acidsql.model.types import (
@@ -31,7 +32,7 @@ from acidsql.plans.sql_text import SqlText
 from acidsql.statements.alter_table import AddConstraint, DropColumnConstraint, DropConstraint
 from acidsql.statements.constraint import ConstraintDefinition
 from acidsql.statements.create_table import ColumnDefinition
-from acidsql.statements.fragment import Fragment, Identifier
+from acidsql.statements.fragment import Fragment, Identifier, TableRef
 
 _PREFIXES = {
     ConstraintKind.NOT_NULL: "nn",
@@ -212,6 +213,7 @@ def _made(definition: ConstraintDefinition, table: Table, scope: Scope) -> Const
     parent = None
     if definition.parent is not None:
         referred = find_target(definition.parent, scope.names)
+        _refuse_temporary(referred, table, definition.parent)
         for identifier in definition.parent_columns:
             find_column(referred, identifier)
         parent = referred.name
@@ -324,3 +326,15 @@ def _invalid(fact: str, definition: ConstraintDefinition, **more: Any) -> Analys
         column=definition.column,
         **more,
     )
+
+
+def _refuse_temporary(referred: Table, table: Table, ref: TableRef) -> None:
+    """AnalysisError for a key that other sessions would see, of a table that they do not have."""
+    own, other = table.name.database, referred.name.database
+    if is_temporary_database(other) and not is_temporary_database(own):
+        raise AnalysisError(
+            f'a FOREIGN KEY cannot refer to the temporary table "{ref.table}"',
+            detail="Other sessions do not have that table.",
+            line=ref.line,
+            column=ref.column,
+        )

@@ -26,7 +26,7 @@ from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.hidden_column import HiddenColumn
-from acidsql.model.names import TableName
+from acidsql.model.names import TableName, is_temporary_database
 from acidsql.model.naming import Named, refuse_name, table_path
 from acidsql.model.table import (
     CREATED_COLUMNS,
@@ -61,7 +61,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     if statement.location is not None:
         statement = replace(statement, location=chosen_path(statement.location, scope))
     says_nothing = says_neither_kind_nor_format(statement)
-    name = new_table_name(statement.target, scope)
+    name = new_table_name(statement.target, scope, is_temporary=statement.is_temporary)
     database = scope.store.database(name.database)
     statement = with_defaults(statement, scope.settings, database.parameters)
     parent = database_location(database, scope.warehouse, parameters_of(statement))
@@ -210,11 +210,27 @@ def forget_table(
     return notes
 
 
-def new_table_name(ref: TableRef, scope: Scope) -> TableName:
-    """The full name of a table to be made. AnalysisError for a name that no table may have."""
+def new_table_name(ref: TableRef, scope: Scope, *, is_temporary: bool = False) -> TableName:
+    """The full name of a table to be made. AnalysisError for a name that no table may have.
+
+    A database of temporary tables is for those that their session makes, ``is_temporary``.
+    """
     name = new_name(ref, scope.names)
+    if not is_temporary:
+        refuse_temporary_database(name, ref)
     refuse_name(name.table, Named.TABLE, line=ref.line, column=ref.column)
     return name
+
+
+def refuse_temporary_database(name: TableName, ref: TableRef) -> None:
+    """AnalysisError for the name of a table that would be dropped with a session."""
+    if is_temporary_database(name.database):
+        raise AnalysisError(
+            f"the database {name.database} is for the temporary tables of a session",
+            hint="Choose another database, or write CREATE TEMPORARY TABLE.",
+            line=ref.line,
+            column=ref.column,
+        )
 
 
 def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -> Table:

@@ -58,7 +58,7 @@ _log = logging.getLogger(__name__)
 
 def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> Result:
     """Write the query's rows into a new directory. The commit makes the directory a table."""
-    name = new_table_name(statement.table.target, scope)
+    name = new_table_name(statement.table.target, scope, is_temporary=statement.is_temporary)
     if statement.table.if_not_exists and is_taken(scope.store, name):
         return exists_already(name)
     statement = _completed(statement, scope)

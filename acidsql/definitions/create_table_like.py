@@ -51,7 +51,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     view = find_named_view(statement.source, scope.names)
     if view is not None:
         return create_table(_described(statement, view), scope)
-    name = new_table_name(statement.target, scope)
+    name = new_table_name(statement.target, scope, is_temporary=statement.is_temporary)
     source = find_target(statement.source, scope.names)
     database = scope.store.database(name.database)
     if is_external_by_default(statement, database.parameters):
@@ -133,6 +133,7 @@ def _described(statement: CreateTableLike, view: View) -> CreateTable:
         managed=statement.managed,
         transactional=statement.transactional,
         replaces=statement.replaces,
+        is_temporary=statement.is_temporary,
     )
 
 

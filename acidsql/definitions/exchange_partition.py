@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.partition import drop_together
-from acidsql.errors import AnalysisError, PartitionNotFoundError
+from acidsql.errors import AnalysisError, PartitionNotFoundError, UnsupportedStatementError
 from acidsql.execution.commit import Uncommitted, write
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -67,6 +68,13 @@ def exchanged_tables(statement: ExchangePartition, scope: Scope) -> tuple[Table,
     place: dict[str, Any] = {"line": statement.source.line, "column": statement.source.column}
     for table in (target, source):
         refuse_read_only(table)
+    if not source.owns_files:
+        raise UnsupportedStatementError(
+            f"the files of the external table {source.name} stay where they are",
+            detail="So its partitions cannot move: their rows would be in both tables.",
+            hint="INSERT INTO … SELECT copies the rows; DROP PARTITION forgets the partitions.",
+            **place,
+        )
     require_partitioned(target, statement.target)
     if target.name == source.name:
         raise AnalysisError("a table cannot exchange partitions with itself", **place)
@@ -170,7 +178,17 @@ def _move(
     target = context.read.tables[plan.table].table
     made = [_made(partition, target, scope) for partition in moved]
     wrote = Uncommitted()
-    write(plan, context, txn, scope.store, engine, wrote, is_last=True, max_partitions=None)
+    write(
+        plan,
+        context,
+        txn,
+        scope.store,
+        scope.storage,
+        engine,
+        wrote,
+        is_last=True,
+        max_partitions=None,
+    )
     try:
         for partition in made:
             scope.storage.make_directory(partition.location)
@@ -181,7 +199,7 @@ def _move(
                 scope.store.add_partitions(target.name, made)
                 yield
 
-        return drop_together(source, moved, scope, committing())
+        return drop_together(source, moved, scope, committing(), keeps_rows=True)
     except BaseException:
         if txn.owns_files():
             engine.discard(wrote.paths)
@@ -192,6 +210,7 @@ def _made(partition: Partition, target: Table, scope: Scope) -> Partition:
     """The partition as the target will have it. AnalysisError if files are in its directory."""
     name = _canonical(partition.name, target)
     place = partition_path(target.location, name)
+    remove_leftovers(target, [place], scope)
     if scope.storage.list_files(place):
         raise AnalysisError(
             f"the directory {without_login(place)} is not empty",

@@ -26,7 +26,7 @@ from acidsql.model.names import PartitionName
 from acidsql.model.naming import partition_path, refuse_partition
 from acidsql.model.own_path import OwnPath
 from acidsql.model.predicate import membership
-from acidsql.model.table import Table
+from acidsql.model.table import Table, TableKind
 from acidsql.planner.names import ViewRefusal, find_target, refuse_read_only
 from acidsql.planner.partition import (
     matching_partitions,
@@ -223,8 +223,8 @@ def hide(directory: str, storage: Storage, undo: contextlib.ExitStack) -> str:
     return hidden
 
 
-def remove_hidden(table: Table, directories: Sequence[str], storage: Storage) -> None:
-    """Remove hidden directories of partitions. One that cannot be removed stays hidden."""
+def remove_directories(table: Table, directories: Sequence[str], storage: Storage) -> None:
+    """Remove directories of partitions that the catalog does not name. One may stay, with a log."""
     for directory in directories:
         try:
             storage.remove(OwnPath.of(table.location, directory))
@@ -270,10 +270,14 @@ def drop_together(
     dropped: Sequence[Partition],
     scope: Scope,
     committing: contextlib.AbstractContextManager[object],
+    *,
+    keeps_rows: bool = False,
 ) -> list[str]:
     """Hide the directories, forget the partitions, then remove the hidden directories.
 
-    The partitions are forgotten in the step of the store that is ``committing``.
+    The partitions are forgotten in the step of the store that is ``committing``. If that
+    ``keeps_rows``, which are in another table from then on, directories of an ACID table are not
+    hidden before: a crash must leave the rows in one of the two.
 
     A directory that cannot be removed stays hidden, so that its rows do not come back with a new
     partition of the same name. The files of an external table stay as they are. In a directory that
@@ -284,13 +288,12 @@ def drop_together(
     placed = [p for p in removed if p.location != partition_path(table.location, p.name)]
     chosen = [OwnPlace(p.location, is_chosen=True) for p in placed]
     own, notes = divide(chosen, Neighbours(scope, placed), partition_of=table.name)
-    hidden: list[str] = []
+    doomed = [p.location for p in removed if p not in placed]
     with contextlib.ExitStack() as undo:
-        for partition in removed:
-            if partition not in placed:
-                hidden.append(hide(partition.location, scope.storage, undo))
+        if not keeps_rows or table.kind is TableKind.PLAIN:
+            doomed = [hide(directory, scope.storage, undo) for directory in doomed]
         with committing:
             scope.store.drop_partitions(table.name, [p.name for p in dropped])
         undo.pop_all()
-    remove_hidden(table, hidden, scope.storage)
+    remove_directories(table, doomed, scope.storage)
     return [*notes, *(n for place in own for n in remove_place(place, table, scope))]

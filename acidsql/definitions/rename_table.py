@@ -23,10 +23,10 @@ from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 
 
-def rename_table(statement: RenameTable, scope: Scope) -> Result:
+def rename_table(statement: RenameTable, scope: Scope, *, is_temporary: bool = False) -> Result:
     """Give a table another name. As in Hive, a directory at the default place is renamed, too."""
     table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
-    name = new_table_name(statement.renamed, scope)
+    name = new_table_name(statement.renamed, scope, is_temporary=is_temporary)
     home = _home(table, table.name, scope)
     parent = _home(table, name, scope)
     with scope.transaction() as txn:

@@ -1,14 +1,14 @@
 """ALTER TABLE … [PARTITION (…)] SET LOCATION: a table or partition gets another directory.
 
 The rows of a plain table are whatever files lie in its directory. Those of an ACID table have write
-ids, which its store has given out. So the new directory of an ACID table must hold the files of the
-old one: they were copied there, or the directory was moved. Nothing is copied here. The old
-directory stays as it is, but for a partition's in the directory of its table.
+ids, which its store has given out. So the new directory of an ACID table must hold a copy of the
+files in the old one. A copy of another day would not do: the store does not remember for ever
+which writes there were. Nothing is copied here. The old directory stays as it is, but for a
+partition's in the directory of its table.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,9 +17,8 @@ from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.partition import (
     altering,
-    hide,
     refuse_place_of_another,
-    remove_hidden,
+    remove_directories,
 )
 from acidsql.errors import UnsupportedStatementError
 from acidsql.execution.places import chosen_path, refuse_files_outside, refuse_place
@@ -27,9 +26,8 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
 from acidsql.layout.foreign import is_unpublished
-from acidsql.layout.missing import missing_writes
-from acidsql.model.ids import NO_WRITE_ID, WriteId
-from acidsql.model.names import PartitionName
+from acidsql.model.ids import NO_WRITE_ID
+from acidsql.model.names import PartitionName, is_temporary_database
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.names import ViewRefusal, find_target
 from acidsql.planner.partition import whole_partition
@@ -49,6 +47,13 @@ def set_location(statement: SetLocation, scope: Scope) -> Result:
     Otherwise partitions stay where they are.
     """
     table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
+    if is_temporary_database(table.name.database):
+        raise UnsupportedStatementError(
+            "SET LOCATION of a temporary table is not supported",
+            hint="CREATE TEMPORARY TABLE … LOCATION names a directory.",
+            line=statement.target.line,
+            column=statement.target.column,
+        )
     new = chosen_path(statement.location, scope)
     name = None
     if statement.partition:
@@ -61,16 +66,14 @@ def set_location(statement: SetLocation, scope: Scope) -> Result:
         adoption = change.verified(txn)
         remove_leftovers(table, [change.old], scope)
         scope.storage.make_directory(new)
-        with contextlib.ExitStack() as undo:
-            hidden = [hide(place, scope.storage, undo) for place in change.replaced()]
-            with scope.store.committing(txn.txn_id):
-                adoption.seed(scope, txn)
-                if name is None:
-                    scope.store.alter_table(replace(table, location=new, parameters=table.noted))
-                for partition in change.moved():
-                    scope.store.rename_partition(table.name, partition.name, partition)
-            undo.pop_all()
-    remove_hidden(table, hidden, scope.storage)
+        with scope.store.committing(txn.txn_id):
+            adoption.seed(scope, txn)
+            if name is None:
+                scope.store.alter_table(replace(table, location=new, parameters=table.noted))
+            for partition in change.moved():
+                scope.store.rename_partition(table.name, partition.name, partition)
+        # If we die before that, an INSERT that makes the partition anew refuses the directory.
+        remove_directories(table, change.replaced(), scope.storage)
     stays = scope.storage.exists(change.old)
     note = f"\n{without_login(change.old)} stays as it is." if stays else ""
     return Result("alter", message=f"OK{note}")
@@ -137,13 +140,26 @@ class _Change:
         files, copies = self._files(self.old), self._files(self.new)
         if not copies and self.partition is None and table.partition_columns:
             return nothing
-        if not files and self.scope.storage.exists(self.old) and not self._lost(self.old):
+        self._refuse_links(copies)
+        if not files and self.partition is None and self._is_unwritten():
             return adopt(table, [self.new], self.scope, txn)
-        if files:
-            self._refuse_difference(files, copies)
-        else:
-            self._refuse_other(adopt(table, [self.new], self.scope, txn, own=[self.new]))
+        if not files:
+            raise self._error(f"{without_login(self.old)} has no files that could be compared")
+        self._refuse_difference(files, copies)
         return nothing
+
+    def _is_unwritten(self) -> bool:
+        """Whether no transaction has ever had a write id of the table."""
+        store, name = self.scope.store, self.table.name
+        return store.valid_write_ids([name], store.valid_txns())[name].high_watermark == NO_WRITE_ID
+
+    def _refuse_links(self, copies: Mapping[str, int]) -> None:
+        """The files of a link would be those of the old directory, or of somebody else."""
+        storage = self.scope.storage
+        home = storage.resolve(self.new)
+        for path in copies:
+            if storage.resolve(f"{self.new}/{path}") != f"{home}/{path}":
+                raise self._error(f"{without_login(self.new)}/{path} is a link")
 
     def _files(self, location: str) -> dict[str, int]:
         """The sizes of the files, by path, but for those that no writer has published."""
@@ -172,40 +188,9 @@ class _Change:
             file.seek(max(0, size - _TAIL))
             return file.read()
 
-    def _refuse_other(self, found: Adoption) -> None:
-        """The old directory is gone: the new one must have each write that the store knows."""
-        store, name = self.scope.store, self.table.name
-        mark = store.valid_write_ids([name], store.valid_txns())[name].high_watermark
-        if found.highest_write_id > mark:
-            raise self._error(
-                f"{without_login(self.new)} has write id {found.highest_write_id}, and {mark} is"
-                f" the highest one of {name}"
-            )
-        lost = self._lost(self.new)
-        if lost:
-            raise self._error(f"{without_login(self.new)} has no files of write id {lost[0]}")
-
-    def _lost(self, location: str) -> list[WriteId]:
-        """The write ids that were committed, and have no files in a directory or its partitions."""
-        store, storage, table = self.scope.store, self.scope.storage, self.table
-        places = [(self.partition, location)]
-        if self.partition is None and table.partition_columns:
-            known = store.partitions(table.name)
-            inside = [p for p in known if table.encloses(p.location)]
-            places = [(p.name, location + p.location.removeprefix(self.old)) for p in inside]
-        committed, txns = store.committed_writes(table.name), store.valid_txns()
-        write_ids = store.valid_write_ids([table.name], txns)[table.name]
-        lost: list[WriteId] = []
-        for partition, place in places:
-            text = None if partition is None else str(partition)
-            ids = [w.write_id for w in committed if w.partition == text]
-            listing = storage.list_files(place), storage.list_directories(place)
-            lost += missing_writes(*listing, ids, write_ids, txns)
-        return lost
-
     def _error(self, detail: str) -> UnsupportedStatementError:
         return UnsupportedStatementError(
             f"{without_login(self.new)} does not hold the files of {self.table.name}",
             detail=f"{detail}.",
-            hint=f"Copy or move {without_login(self.old)} there. Then run the statement again.",
+            hint=f"Copy {without_login(self.old)} there as it is. Then run the statement again.",
         )

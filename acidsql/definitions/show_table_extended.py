@@ -14,7 +14,7 @@ from acidsql.model.names import TableName
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import Column, Table
 from acidsql.model.view import View
-from acidsql.planner.names import find_target
+from acidsql.planner.names import find_target, temporary_tables_in
 from acidsql.planner.partition import whole_partition
 from acidsql.ports.catalog import names_in, partition_not_found
 from acidsql.statements import ShowTableExtended
@@ -37,8 +37,11 @@ def show_table_extended(statement: ShowTableExtended, scope: Scope) -> Result:
     if statement.partition:
         lines = _partition_lines(statement, database, scope)
     else:
-        names = matching(names_in(scope.store, database), statement.pattern.name)
-        lines = [line for name in names for line in _lines(TableName(database, name), scope)]
+        own = temporary_tables_in(database, scope.names)
+        known = sorted({*names_in(scope.store, database), *own})
+        names = [TableName(database, name) for name in matching(known, statement.pattern.name)]
+        found = [scope.names.temporary_tables.get(name, name) for name in names]
+        lines = [line for name in found for line in _lines(name, scope)]
     return text_rows("show", ["tab_name"], [(line,) for line in lines])
 
 

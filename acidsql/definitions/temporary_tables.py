@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 
-from acidsql.definitions.create_table import exists_already
+from acidsql.definitions.create_table import exists_already, refuse_temporary_database
 from acidsql.definitions.database import drop_database, make_database
 from acidsql.definitions.rename_table import rename_table
 from acidsql.errors import AcidSqlError, AnalysisError, DatabaseNotFoundError
@@ -58,6 +58,8 @@ class TemporaryTables:
         self._clock = clock
         self._guard = threading.RLock()
         self._database: str | None = None
+        self._used: set[TableName] = set()
+        """The names that tables in the database have had: views may still mean them."""
         self._renewal: Heartbeat | None = None
 
     def create(self, statement: Creation, make: Callable[[Creation], Result]) -> Result:
@@ -70,6 +72,7 @@ class TemporaryTables:
         name = new_name(target, self._names)
         refuse_name(name.table, Named.TABLE, line=target.line, column=target.column)
         self._refuse_hidden(target)
+        refuse_temporary_database(name, target)
         self._scope.store.database(name.database)
         with self._guard:
             is_there = self._holds(name)
@@ -91,13 +94,15 @@ class TemporaryTables:
         refuse_name(
             new.table, Named.TABLE, line=statement.renamed.line, column=statement.renamed.column
         )
+        self._refuse_hidden(statement.renamed)
+        refuse_temporary_database(new, statement.renamed)
         self._scope.store.database(new.database)
         with self._guard:
             if self._holds(new):
                 raise table_exists(new)
             own = self._room(new)
             renamed = replace(statement, renamed=_ref(own, statement.renamed))
-            result = rename_table(renamed, scope)
+            result = rename_table(renamed, scope, is_temporary=True)
             self._names.temporary_tables[new] = own
             del self._names.temporary_tables[name]
         return result
@@ -144,7 +149,8 @@ class TemporaryTables:
         for number in count(1):
             text = name.table if number == 1 else f"{name.table}_{number}"
             own = TableName(database, text)
-            if self._scope.store.find_table(own) is None:
+            if own not in self._used and self._scope.store.find_table(own) is None:
+                self._used.add(own)
                 return own
         raise AssertionError("unreachable")
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from acidsql.execution.dynamic_partitions import refuse_too_many
 from acidsql.execution.result import InsertedLeg, Result
+from acidsql.execution.stale_partitions import refuse_stale_partitions
 from acidsql.model.access import Operation
 from acidsql.model.ids import NO_WRITE_ID, TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import TableKind
 from acidsql.plans.multi_insert import MultiInsertPlan
-from acidsql.plans.plan import TableWrite, WritePlan, table_writes
+from acidsql.plans.plan import TableWrite, WritePlan, replaces, table_writes
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.ports.catalog import Partition
 from acidsql.ports.engine import (
@@ -23,6 +24,7 @@ from acidsql.ports.engine import (
     TableSnapshot,
     WriteContext,
 )
+from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
 from acidsql.txn.entities import Reached, Written
 from acidsql.txn.locks import write_operation
@@ -83,6 +85,7 @@ def write(
     context: WriteContext,
     txn: OpenTxn,
     store: Store,
+    storage: Storage,
     engine: Engine,
     uncommitted: Uncommitted,
     *,
@@ -100,6 +103,7 @@ def write(
     try:
         txn.check()
         for one, job in written:
+            _refuse_stale(one, context, job, store, storage)
             if tables[one.table].table.kind is TableKind.PLAIN:
                 # A plain table's rows have already changed. It is too late for a limit.
                 _forget_statistics({one.table: _partitions_of(job)}, store)
@@ -117,6 +121,23 @@ def write(
     for one, job in written:
         uncommitted.add(one.table, context.write_ids[one.table], job, tables[one.table].partitions)
     return jobs
+
+
+def _refuse_stale(
+    plan: TableWrite, context: WriteContext, job: JobResult, store: Store, storage: Storage
+) -> None:
+    """AnalysisError if a partition that the write makes shows more than its rows.
+
+    An overwrite hides them.
+    """
+    snapshot = context.read.tables[plan.table]
+    if snapshot.table.kind is TableKind.PLAIN or replaces(plan):
+        return
+    known = {place.name for place in snapshot.partitions}
+    new = [t for t in job.touched if t.partition is not None and t.partition not in known]
+    places = [PartitionLocation(t.partition, t.location) for t in new]
+    own = context.write_ids[plan.table]
+    refuse_stale_partitions(places, snapshot, own, store, storage)
 
 
 def _reached(plan: TableWrite, context: WriteContext, job: JobResult) -> list[Reached]:

@@ -309,6 +309,7 @@ def _write(
             context,
             block.txn,
             scope.store,
+            scope.storage,
             engine,
             block.uncommitted,
             is_last=not block.explicit,

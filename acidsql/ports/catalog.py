@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -240,11 +241,19 @@ class Catalog(Protocol):
 
 
 def all_places(catalog: Catalog) -> Iterator[Place]:
-    """The directory of every table and partition."""
+    """The directory of every table and partition; of what is dropped meanwhile, perhaps none."""
     for database in catalog.databases():
-        for table_name in catalog.tables(database):
-            table = catalog.table(TableName(database, table_name))
-            yield Place(table.name, table.kind, table.location)
+        with suppress(DatabaseNotFoundError):
+            yield from _places_in(database, catalog)
+
+
+def _places_in(database: str, catalog: Catalog) -> Iterator[Place]:
+    for table_name in catalog.tables(database):
+        table = catalog.find_table(TableName(database, table_name))
+        if table is None:
+            continue
+        yield Place(table.name, table.kind, table.location)
+        with suppress(TableNotFoundError):
             for partition in catalog.partitions(table.name):
                 yield Place(table.name, table.kind, partition.location, is_partition=True)
 

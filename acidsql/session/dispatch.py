@@ -218,10 +218,12 @@ class Dispatch:
                 return Result("drop", message="OK")
         if isinstance(statement, RenameTable) and is_temporary_table(statement.target, self.names):
             return self.temporary_tables.rename(statement, scope)
-        result = define(statement, scope)
+        try:
+            result = define(statement, scope)
+        finally:
+            if isinstance(statement, DropTable):
+                self.temporary_tables.forget_dropped(statement.target)
         self.names.leave_dropped_database()
-        if isinstance(statement, DropTable):
-            self.temporary_tables.forget_dropped(statement.target)
         return result
 
     def _create_table(self, statement: Creation, scope: Scope) -> Result:

@@ -30,6 +30,7 @@ from acidsql.statements import (
     Check,
     Commit,
     CreateView,
+    EngineAnswer,
     Explain,
     Query,
     Rollback,
@@ -51,6 +52,7 @@ _ALLOWED = (
     | Check
     | Cache
     | Show
+    | EngineAnswer
     | Use
     | AbortTransactions
     | AbortCompactions

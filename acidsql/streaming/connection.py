@@ -22,6 +22,7 @@ from acidsql.errors import (
 from acidsql.execution.older_store import refuse_older_store
 from acidsql.execution.overtaking import overtaken, overtaker
 from acidsql.execution.snapshots import table_directories
+from acidsql.execution.stale_partitions import refuse_stale_partitions
 from acidsql.execution.stream_scope import StreamScope
 from acidsql.model.ids import NO_TXN, WriteId
 from acidsql.model.names import TableName
@@ -370,10 +371,23 @@ class StreamingConnection:
             if by is not None:
                 raise overtaken(self.table, batch.txn_id, by, self._scope.store)
         to = Target.of(self._snapshot(places), batch.write_id, self._scope.storage)
+        self._refuse_stale(names, to)
         files.write(rows, codes, names, to)
         pending.touched.update(names)
         pending.written()
         self._count(flushes=1)
+
+    def _refuse_stale(self, names: Sequence[str], to: Target) -> None:
+        """AnalysisError if a partition that the rows make has rows of others already."""
+        missing = [name for name in names if name not in to.locations]
+        found = [(partition_name(name), to.directory(name)) for name in missing]
+        new = [PartitionLocation(name, place) for name, place in found if name is not None]
+        if not new:
+            return
+        store, table = self._scope.store, self._options.table
+        write_ids = store.valid_write_ids([table.name], store.valid_txns())[table.name]
+        snapshot = TableSnapshot(table, (), write_ids)
+        refuse_stale_partitions(new, snapshot, to.write_id, store, self._scope.storage)
 
     def _commit(self) -> None:
         self._flush()

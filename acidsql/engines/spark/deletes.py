@@ -8,7 +8,7 @@ the scan is joined with them on the key columns themselves. That lets Spark sort
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +26,7 @@ from acidsql.engines.spark.kept import Filter, Kept
 from acidsql.engines.spark.key_packing import WORD_BITS
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.paths import read_paths
+from acidsql.engines.spark.places import with_places
 from acidsql.engines.spark.row_bitmap import RowBitmap
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
@@ -125,30 +126,27 @@ def with_deleting(
 
 def _every_delete(spark: SparkSession, selection: Selection, snapshot: TableSnapshot) -> DataFrame:
     """The row ids that the visible delete events name, with the write ids that deleted them."""
-    frames = [
-        _delete_events(
-            spark, snapshot, [f for f in selection.deletes if f.partition == index]
-        ).selectExpr(
-            f"{index} as __d{PARTITION}",
-            *(f"{n} as __d_{n}" for n in ROW_ID_COLUMNS),
-            f"currentTransaction as {DELETING}",
-        )
-        for index in sorted({f.partition for f in selection.deletes})
-    ]
-    return reduce(lambda one, other: one.unionAll(other), frames)
+    return _delete_events(spark, snapshot, selection.deletes).selectExpr(
+        f"{PARTITION} as __d{PARTITION}",
+        *(f"{n} as __d_{n}" for n in ROW_ID_COLUMNS),
+        f"currentTransaction as {DELETING}",
+    )
 
 
 def _delete_events(
-    spark: SparkSession, snapshot: TableSnapshot, files: list[SelectedFile]
+    spark: SparkSession, snapshot: TableSnapshot, files: Sequence[SelectedFile]
 ) -> DataFrame:
+    """The delete events of the files, with PARTITION."""
     column = snapshot.table.columns[0]
     schema = EVENTS.format(row=f"{quote(column.name)}: {storage_type(column.type)}")
     reader = spark.read.schema(schema).options(**WHOLE)
-    found = read_paths(spark, reader.orc, [f.path for f in files])
-    frame = found.where(operation_is(DELETE, f"row.{quote(column.name)}"))
-    if not any(f.row_filter for f in files):
-        return frame
-    return frame.where(is_visible(snapshot.write_ids))
+    scan = read_paths(spark, reader.orc, [f.path for f in files])
+    found = scan.where(operation_is(DELETE, f"row.{quote(column.name)}"))
+    if any(f.row_filter for f in files):
+        found = found.where(is_visible(snapshot.write_ids))
+    if len({f.partition for f in files}) == 1:
+        return found.selectExpr("*", f"{files[0].partition} as {PARTITION}")
+    return with_places(spark, found, (PARTITION,), scan, files)
 
 
 def same_row_id(*, partitioned: bool) -> str:

@@ -11,7 +11,13 @@ import pytest
 
 import acidsql
 from acidsql.definitions.temporary_tables import LEASE_S, UNTIL, drop_abandoned
-from acidsql.errors import AcidSqlError, LockTimeoutError, TableNotFoundError
+from acidsql.errors import (
+    AcidSqlError,
+    AnalysisError,
+    LockTimeoutError,
+    TableNotFoundError,
+    UnsupportedStatementError,
+)
 from acidsql.model.names import TEMPORARY_DATABASE, TableName
 from acidsql.ports.catalog import Database
 from acidsql.session.session import Session
@@ -186,3 +192,62 @@ def test_the_other_doors_know_it(session: Session, tmp_path: Path):
     own = tmp_path / "w" / f"{session_database(session)}.db" / "t"
     assert len(list(own.glob("delta_*"))) == 4
     assert list((tmp_path / "w" / "t").iterdir()) == []
+
+
+def test_no_name_is_given_twice(session: Session):
+    """A view, or a name whose table is gone, would read the other table."""
+    session.execute("CREATE DATABASE other")
+    make(session)
+    first = session._names.temporary_tables[TableName("default", "t")]
+    session.execute("DROP TABLE t")
+    make(session, "other.t")
+    assert session._names.temporary_tables[TableName("other", "t")] != first
+
+
+def test_nothing_else_gets_into_the_database(session: Session):
+    make(session)
+    database = session_database(session)
+    session.execute("CREATE TABLE kept (a int)")
+    for sql in (
+        f"CREATE TABLE {database}.mine (a int)",
+        f"CREATE TEMPORARY TABLE {database}.mine (a int)",
+        f"CREATE TABLE {database}.mine LIKE kept",
+        f"CREATE OR REPLACE TABLE {database}.mine (a int)",
+        f"CREATE TABLE {database}.mine AS SELECT 1 AS a",
+        f"CREATE VIEW {database}.mine AS SELECT 1 AS a",
+        f"ALTER TABLE kept RENAME TO {database}.mine",
+        f"ALTER TABLE t RENAME TO {database}.mine",
+    ):
+        with pytest.raises(AnalysisError, match="is for the temporary tables of a session"):
+            session.execute(sql)
+    session.execute(f"USE {database}")
+    with pytest.raises(AnalysisError, match="is for the temporary tables of a session"):
+        session.execute("CREATE TABLE mine (a int)")
+
+
+def test_what_would_be_seen_of_it_is_refused(session: Session):
+    make(session)
+    with pytest.raises(AnalysisError, match="cannot refer to the temporary table"):
+        session.execute(
+            "CREATE TABLE child (a int, FOREIGN KEY (a) REFERENCES t (a) DISABLE NOVALIDATE)"
+        )
+    with pytest.raises(UnsupportedStatementError, match="SET LOCATION of a temporary table"):
+        session.execute("ALTER TABLE t SET LOCATION '/elsewhere'")
+
+
+def test_it_is_the_one_that_show_table_extended_shows(session: Session):
+    session.execute("CREATE TABLE t (permanent int)")
+    make(session)
+    lines = [line for (line,) in session.execute("SHOW TABLE EXTENDED LIKE 't'").fetchall()]
+    assert [line for line in lines if session_database(session) in line]
+    assert not [line for line in lines if "permanent" in line]
+
+
+def test_drop_table_forgets_one_that_is_gone(session: Session):
+    make(session)
+    session.execute("SET hive.exec.drop.ignorenonexistent=false")
+    session.execute(f"DROP DATABASE {session_database(session)} CASCADE")
+    with pytest.raises(TableNotFoundError, match="is gone"):
+        session.execute("DROP TABLE t")
+    with pytest.raises(TableNotFoundError, match="not found"):
+        session.execute("DROP TABLE t")
