@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from acidsql.errors import AnalysisError
-from acidsql.layout.dir_names import highest_write_id, lowest_write_id, parse_directory
+from acidsql.layout.dir_names import (
+    DeltaDir,
+    highest_write_id,
+    lowest_write_id,
+    parse_directory,
+)
+from acidsql.layout.listing import may_be_streamed
 from acidsql.model.ids import WriteId
 from acidsql.model.predicate import membership
 from acidsql.model.snapshot import Range
@@ -54,6 +60,10 @@ def _stale(location: str, snapshot: TableSnapshot, own: WriteId, storage: Storag
         low, high = lowest_write_id(found), highest_write_id(found)
         if low <= own <= high:
             continue  # its own, or that of its batch
-        if snapshot.write_ids.range_valid(low, high) is not Range.NONE:
+        valid = snapshot.write_ids.range_valid(low, high)
+        # A stream that died before it made the partition known may have left a delta of its batch,
+        # of which earlier transactions were committed: they wrote elsewhere.
+        is_streamed = isinstance(found, DeltaDir) and may_be_streamed(found)
+        if valid is Range.ALL or (valid is Range.SOME and not is_streamed):
             return name
     return None
