@@ -62,7 +62,7 @@ class Form:
         if any(not stripe.keys() <= _STRIPE_FIELDS for stripe in stripes):
             return None
         return cls(
-            tuple(sorted(p for p in postscript if p[0] not in _POSTSCRIPT_LENGTHS)),
+            tuple(sorted((p for p in postscript if p[0] not in _POSTSCRIPT_LENGTHS), key=repr)),
             tuple(f for f in footer if f[0] in _FOOTER_FORM),
         )
 
