@@ -11,6 +11,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 
@@ -174,10 +175,9 @@ class TemporaryTables:
         database = self._database
         if database is None:
             return False
-        try:
+        # Somebody may have dropped it. The session makes another one for its next table.
+        with suppress(DatabaseNotFoundError):
             self._scope.store.set_database_parameters(database, self._until())
-        except DatabaseNotFoundError:
-            return self._database != database
         return True
 
 

@@ -251,3 +251,17 @@ def test_drop_table_forgets_one_that_is_gone(session: Session):
         session.execute("DROP TABLE t")
     with pytest.raises(TableNotFoundError, match="not found"):
         session.execute("DROP TABLE t")
+
+
+def test_a_second_database_is_renewed_as_the_first_one_was(session: Session):
+    """The beat goes on although somebody has dropped the first one."""
+    make(session)
+    session.execute(f"DROP DATABASE {session_database(session)} CASCADE")
+    assert session._temporary_tables._renew()
+    make(session)
+    database = session_database(session)
+    session._store.set_database_parameters(database, {UNTIL: "1"})
+    assert session._temporary_tables._renew()
+    assert int(session._store.database(database).parameters[UNTIL]) > time.time()
+    session._temporary_tables.close()
+    assert not session._temporary_tables._renew()
