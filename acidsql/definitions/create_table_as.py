@@ -200,7 +200,7 @@ def _write(
     engine: Engine,
     txn: OpenTxn,
 ) -> JobResult:
-    """Write the rows into their delta, then add table and rows to the store in one commit."""
+    """Write the rows into their delta, then commit them with the table."""
     # The query may read the old table, so the new one has another name while it is written.
     called = TableName(table.name.database, f"{table.name.table} (new)") if old else table.name
     insert = InsertPlan(table=called, columns=tuple(columns), rows=plan.rows)
@@ -222,20 +222,7 @@ def _write(
         scope.storage.write_file(str(unfinished), b"")
         [job] = engine.write(insert, WriteContext(target, {called: write_id}))
         txn.check()
-        wrote = Uncommitted()
-        wrote.add(table.name, write_id, job, known=())
-        partitions = wrote.partitions.get(table.name, {})
-        reached = []
-        if table.partition_columns and write_id != NO_WRITE_ID:
-            names = sorted(map(str, partitions))
-            reached = [Reached(write_id, table.name, names, WriteOperation.INSERT)]
-        with scope.store.committing(txn.txn_id, reached, list(wrote.written)):
-            if old is not None:
-                old.forget()
-            scope.store.create_table(table.created_empty())
-            if old is not None and write_id != NO_WRITE_ID:
-                _require_first(scope.store.allocate_write_id(txn.txn_id, table.name), table)
-            scope.store.add_partitions(table.name, list(partitions.values()))
+        _commit(table, old, job, write_id, scope, txn)
     except BaseException as error:
         if txn.owns_files():
             engine.discard([*job.paths, unfinished])
@@ -245,6 +232,31 @@ def _write(
         raise
     engine.discard([unfinished])
     return job
+
+
+def _commit(
+    table: Table,
+    old: ReplacedTable | None,
+    job: JobResult,
+    write_id: WriteId,
+    scope: Scope,
+    txn: OpenTxn,
+) -> None:
+    """Put the table with its partitions into the catalog, and commit, in one step of the store."""
+    wrote = Uncommitted()
+    wrote.add(table.name, write_id, job, known=())
+    partitions = wrote.partitions.get(table.name, {})
+    reached = []
+    if table.partition_columns and write_id != NO_WRITE_ID:
+        names = sorted(map(str, partitions))
+        reached = [Reached(write_id, table.name, names, WriteOperation.INSERT)]
+    with scope.store.committing(txn.txn_id, reached, list(wrote.written)):
+        if old is not None:
+            old.forget()
+        scope.store.create_table(table.created_empty())
+        if old is not None and write_id != NO_WRITE_ID:
+            _require_first(scope.store.allocate_write_id(txn.txn_id, table.name), table)
+        scope.store.add_partitions(table.name, list(partitions.values()))
 
 
 def _require_first(write_id: WriteId, table: Table) -> None:

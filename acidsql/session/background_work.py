@@ -93,8 +93,9 @@ class BackgroundWork(ABC):
         """How often work in the background has failed since the session began.
 
         Keys are the names of the work: ``heartbeat``, ``lease``, ``initiator``, ``worker``,
-        ``cleaner``, ``housekeeper``, and of a service ``metrics`` and ``inline service``. Each
-        failure was logged; ``log`` counts the failures that could not be logged.
+        ``cleaner``, ``housekeeper``, ``temporary tables`` (to drop them), and of a service
+        ``metrics`` and ``inline service``. Each failure was logged; ``log`` counts the failures
+        that could not be logged.
         """
         return self._heartbeats.supervisor.failures
 
