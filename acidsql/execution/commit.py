@@ -102,12 +102,14 @@ def write(
     tables = context.read.tables
     try:
         txn.check()
+        plain = {one.table for one, _ in written if tables[one.table].table.kind is TableKind.PLAIN}
+        # Their rows have already changed, also if another table of the statement refuses its own.
         for one, job in written:
-            _refuse_stale(one, context, job, store, storage)
-            if tables[one.table].table.kind is TableKind.PLAIN:
-                # A plain table's rows have already changed. It is too late for a limit.
+            if one.table in plain:
                 _forget_statistics({one.table: _partitions_of(job)}, store)
-            elif tables[one.table].table.partition_columns:
+        for one, job in written:
+            if one.table not in plain and tables[one.table].table.partition_columns:
+                _refuse_stale(one, context, job, store, storage)
                 refuse_too_many(one, tables[one.table].table, job, max_partitions)
                 reached = _reached(one, context, job)
                 if is_last:
@@ -131,7 +133,7 @@ def _refuse_stale(
     An overwrite hides them.
     """
     snapshot = context.read.tables[plan.table]
-    if snapshot.table.kind is TableKind.PLAIN or replaces(plan):
+    if replaces(plan):
         return
     known = {place.name for place in snapshot.partitions}
     new = [t for t in job.touched if t.partition is not None and t.partition not in known]
