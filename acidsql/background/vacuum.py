@@ -18,7 +18,7 @@ from acidsql.execution.snapshots import partition_directory, table_directories
 from acidsql.layout.obsolete import overwritten
 from acidsql.model.access import Access, Operation
 from acidsql.model.ids import NO_TXN, TxnId
-from acidsql.model.names import PartitionName
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.own_path import lies_in
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table, TableKind
@@ -28,7 +28,7 @@ from acidsql.ports.catalog import partition_not_found
 from acidsql.ports.engine import PartitionLocation
 from acidsql.ports.storage import list_marked_files
 from acidsql.statements import Vacuum
-from acidsql.txn.entities import Compaction, CompactionState, TxnType
+from acidsql.txn.entities import Compaction, CompactionState, LockComponent, TxnType
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn, transaction
 
@@ -43,7 +43,7 @@ def run_vacuum(statement: Vacuum, scope: Scope, rounds: Rounds) -> Result:
     name = _named(statement, scope).table.name
     rounds.settle()
     work = rounds.scope
-    locks = lock_components([Access.of(name, Operation.SELECT)])
+    locks = _locks(name)
     with transaction(work.open_txn(TxnType.READ_ONLY, components=locks)) as txn:
         txn.lock(locks)
         # Asked again: another table may have got the name while the lock was waited for. Write ids
@@ -65,6 +65,15 @@ def run_vacuum(statement: Vacuum, scope: Scope, rounds: Rounds) -> Result:
             " still read it (SHOW TRANSACTIONS), or the cleaner's retention time has not passed"
         )
     return result
+
+
+def vacuum_locks(statement: Vacuum, scope: Scope) -> list[LockComponent]:
+    """The locks of the statement. AnalysisError as from `run_vacuum`."""
+    return _locks(_named(statement, scope).table.name)
+
+
+def _locks(name: TableName) -> list[LockComponent]:
+    return lock_components([Access.of(name, Operation.SELECT)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from acidsql.definitions.database import (
     drop_database,
     set_database_properties,
 )
+from acidsql.definitions.materialized_view import set_rewriting
 from acidsql.definitions.partition import (
     add_partitions,
     drop_partitions,
@@ -23,7 +24,7 @@ from acidsql.definitions.rename_table import rename_table
 from acidsql.definitions.repair import repair_table
 from acidsql.definitions.set_format import set_format
 from acidsql.definitions.set_location import set_location
-from acidsql.definitions.view import alter_view, drop_materialized_view, drop_view
+from acidsql.definitions.view import alter_view, drop_view
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.planner.names import ViewRefusal, find_column, find_target
@@ -55,6 +56,7 @@ from acidsql.statements import (
     SetFormat,
     SetLocation,
     SetProperties,
+    SetRewriting,
     UnsetProperties,
 )
 
@@ -66,7 +68,7 @@ def define(statement: Definition, scope: Scope) -> Result:
             return create_table(statement, scope)
         case CreateTableLike():
             return create_table_like(statement, scope)
-        case DropTable():
+        case DropTable() | DropMaterializedView():
             return drop_table(statement, scope)
         case CreateDatabase():
             return create_database(statement, scope)
@@ -76,18 +78,18 @@ def define(statement: Definition, scope: Scope) -> Result:
             return set_database_properties(statement, scope)
         case RepairTable():
             return repair_table(statement, scope)
-        case _ if isinstance(statement, DropView | DropMaterializedView | AlterView):
+        case _ if isinstance(statement, DropView | SetRewriting | AlterView):
             return _of_view(statement, scope)
         case _:
             return _alter(statement, scope)
 
 
-def _of_view(statement: DropView | DropMaterializedView | AlterView, scope: Scope) -> Result:
+def _of_view(statement: DropView | SetRewriting | AlterView, scope: Scope) -> Result:
     match statement:
         case DropView():
             return drop_view(statement, scope)
-        case DropMaterializedView():
-            return drop_materialized_view(statement, scope)
+        case SetRewriting():
+            return set_rewriting(statement, scope)
         case _:
             return alter_view(statement, scope)
 

@@ -27,7 +27,7 @@ from acidsql.model.types import (
     walk_types,
 )
 from acidsql.planner.literals import NotLiteral, cell_text
-from acidsql.planner.names import find_column, find_target
+from acidsql.planner.names import ViewRefusal, find_column, find_target
 from acidsql.plans.sql_text import SqlText
 from acidsql.statements.alter_table import AddConstraint, DropColumnConstraint, DropConstraint
 from acidsql.statements.constraint import ConstraintDefinition
@@ -69,7 +69,7 @@ def alter_constraints(
 
 def _add(statement: AddConstraint, scope: Scope) -> Result:
     """Add a constraint, which later writes keep. Rows that are there are not looked at (Hive)."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     definition = statement.constraint
     with altering(table, scope) as (txn, now):
         is_default = definition.kind is ConstraintKind.DEFAULT
@@ -82,7 +82,7 @@ def _add(statement: AddConstraint, scope: Scope) -> Result:
 
 def _drop(statement: DropConstraint, scope: Scope) -> Result:
     """Drop a constraint by its name. AnalysisError if the table has none of that name."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     name = statement.name.name.lower()
     with altering(table, scope) as (txn, now):
         left = tuple(c for c in now.constraints if c.name != name)
@@ -100,7 +100,7 @@ def _drop(statement: DropConstraint, scope: Scope) -> Result:
 
 def _drop_of_column(statement: DropColumnConstraint, scope: Scope) -> Result:
     """Drop the NOT NULL or the DEFAULT of a column, if it has one."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     find_column(table, statement.column)
     with altering(table, scope) as (txn, now):
         left = _without(now, statement.column, statement.kind)

@@ -29,8 +29,8 @@ from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import TableName, is_temporary_database
 from acidsql.model.naming import Named, refuse_name, table_path
 from acidsql.model.table import (
-    CREATED_COLUMNS,
     FIELD_DELIMITER,
+    RESERVED,
     Bucketing,
     Column,
     FileFormat,
@@ -38,6 +38,7 @@ from acidsql.model.table import (
     TableKind,
 )
 from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, parse_type
+from acidsql.planner.materialized_view import find_materialized
 from acidsql.planner.names import ViewRefusal, find_target, new_name, table_name
 from acidsql.ports.catalog import is_taken, table_exists
 from acidsql.statements.create_table import (
@@ -47,6 +48,7 @@ from acidsql.statements.create_table import (
     DropTable,
 )
 from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.view import DropMaterializedView
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
@@ -147,7 +149,7 @@ def creation_locks(name: TableName) -> list[LockComponent]:
     )
 
 
-def drop_table(statement: DropTable, scope: Scope) -> Result:
+def drop_table(statement: DropTable | DropMaterializedView, scope: Scope) -> Result:
     """Drop the table, and its files unless it is external. The message names what stays on disk.
 
     It also says so if there is no such table, which is no error with IF EXISTS, or unless
@@ -155,18 +157,19 @@ def drop_table(statement: DropTable, scope: Scope) -> Result:
     """
     name = table_name(statement.target, scope.names)
     try:
-        if statement.if_exists and scope.store.find_view(name) is not None:
+        takes_view = isinstance(statement, DropTable) and statement.if_exists
+        if takes_view and scope.store.find_view(name) is not None:
             return Result("drop", message=f"{name} is a view: nothing was dropped")  # as in Hive
-        find_target(statement.target, scope.names, ViewRefusal.DROP)
+        find_dropped(statement, scope)
         with scope.transaction() as txn:
             scope.release(lambda held: held == name)
             txn.lock(drop_locks(name))
             # The table may have been dropped, or made anew, while the statement waited.
-            table = find_target(statement.target, scope.names, ViewRefusal.DROP)
+            table = find_dropped(statement, scope)
             notes = forget_table(table, scope, Neighbours(scope), [table.name])
     except TableNotFoundError as error:
         if statement.if_exists:
-            return Result("drop", message=f"table {name} does not exist")
+            return Result("drop", message=f"{_kind_of(statement)} {name} does not exist")
         if not scope.settings.drop_ignores_missing:
             raise
         refuse_name(
@@ -177,7 +180,18 @@ def drop_table(statement: DropTable, scope: Scope) -> Result:
     return Result("drop", message="\n".join(["OK", *notes]))
 
 
-def finds_nothing_to_drop(statement: DropTable, scope: Scope) -> bool:
+def find_dropped(statement: DropTable | DropMaterializedView, scope: Scope) -> Table:
+    """The table that the statement drops. Raises for another kind of relation, or for none."""
+    if isinstance(statement, DropTable):
+        return find_target(statement.target, scope.names, ViewRefusal.DROP)
+    return find_materialized(statement.target, scope.names)
+
+
+def _kind_of(statement: DropTable | DropMaterializedView) -> str:
+    return "table" if isinstance(statement, DropTable) else "materialized view"
+
+
+def finds_nothing_to_drop(statement: DropTable | DropMaterializedView, scope: Scope) -> bool:
     """Whether there is no such table, and that is no error."""
     name = table_name(statement.target, scope.names)
     if scope.store.find_table(name) is not None:
@@ -381,7 +395,8 @@ def parameters_of(statement: CreateTable) -> dict[str, str]:
     ``transactional_properties`` and ``bucketing_version`` are filled in.
     """
     parameters = normal_properties(statement.properties)
-    parameters.pop(CREATED_COLUMNS, None)
+    for reserved in RESERVED:
+        parameters.pop(reserved, None)
     if parameters.get("transactional", "").lower() == "true":
         parameters["transactional"] = "true"
         parameters.setdefault("transactional_properties", "default")

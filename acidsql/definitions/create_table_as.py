@@ -15,6 +15,7 @@ from acidsql.definitions.create_table import (
     parameters_of,
     table_of,
 )
+from acidsql.definitions.materialized_view import query_parameters
 from acidsql.definitions.query_types import column_names, definition_of, stored_types
 from acidsql.definitions.replaced_table import ReplacedTable, find_replaced, placed_beside
 from acidsql.definitions.table_defaults import with_defaults
@@ -65,6 +66,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     seen = SeenNames(scope.names)
     plan = plan_query(statement.query, seen, scope.arguments)
     is_plain = makes_plain(statement, scope)
+    query = query_parameters(statement.query, seen, scope) if statement.is_materialized else {}
     with scope.transaction() as txn:
         if statement.table.replaces:
             scope.release(lambda held: held == name)
@@ -87,6 +89,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         frame = engine.query(plan, context)
         columns = column_names(statement.query.source, frame.columns)
         table = _table(statement, name, frame, columns, scope)
+        table = replace(table, parameters={**table.parameters, **query})
         if old is not None:
             table = placed_beside(table, old.table, scope, chosen=_has_location(statement))
             write_id = NO_WRITE_ID if is_plain else FIRST_WRITE_ID

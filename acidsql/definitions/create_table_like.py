@@ -30,7 +30,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.naming import table_path
-from acidsql.model.table import CREATED_COLUMNS, HIVE4_NAMES, FileFormat, Table, TableKind
+from acidsql.model.table import HIVE4_NAMES, RESERVED, FileFormat, Table, TableKind
 from acidsql.model.view import View
 from acidsql.planner.names import find_named_view, find_target
 from acidsql.ports.catalog import Database
@@ -59,7 +59,8 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     if statement.location is not None:
         statement = replace(statement, location=chosen_path(statement.location, scope))
     given = normal_properties(statement.properties)
-    given.pop(CREATED_COLUMNS, None)
+    for reserved in RESERVED:
+        given.pop(reserved, None)
     stored_as = source.format if statement.stored_as is None else FileFormat(statement.stored_as)
     parameters, comment = split_comment(_inherited(statement, source, given))
     parameters |= _kind(statement, source, stored_as, scope.settings, database)
@@ -90,7 +91,7 @@ def _inherited(
 ) -> dict[str, str]:
     """The properties of the other table, but for those that make its kind, and the given ones."""
     left_out = _OF_EXTERNAL | (_OF_ACID if statement.external else frozenset())
-    inherited = {k: v for k, v in source.noted.items() if k.lower() not in left_out}
+    inherited = {k: v for k, v in source.shown.items() if k.lower() not in left_out}
     return {**with_comment(inherited, source.comment), **given}
 
 

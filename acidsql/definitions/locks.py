@@ -7,6 +7,7 @@ from typing_extensions import assert_never
 from acidsql.definitions.create_table import (
     creation_locks,
     drop_locks,
+    find_dropped,
     finds_nothing_to_drop,
 )
 from acidsql.definitions.create_table_as import creation_locks_as, makes_plain
@@ -60,6 +61,7 @@ from acidsql.statements import (
     SetFormat,
     SetLocation,
     SetProperties,
+    SetRewriting,
     UnsetProperties,
     ViewDefinition,
 )
@@ -75,7 +77,7 @@ def definition_locks(statement: Definition | EngineDefinition, scope: Scope) -> 
     if isinstance(statement, ViewDefinition | AlterView | DropView):
         return _view_locks(statement, scope)
     match statement:
-        case CreateDatabase() | SetDatabaseProperties() | DropMaterializedView():
+        case CreateDatabase() | SetDatabaseProperties() | SetRewriting():
             return []
         case DropDatabase():
             return database_drop_locks(statement.name.name.lower())
@@ -87,10 +89,10 @@ def definition_locks(statement: Definition | EngineDefinition, scope: Scope) -> 
             return _creation_locks_as(statement, scope)
         case ExchangePartition():
             return exchange_locks(*exchanged_tables(statement, scope))
-        case DropTable():
+        case DropTable() | DropMaterializedView():
             if finds_nothing_to_drop(statement, scope):
                 return []
-            return drop_locks(find_target(statement.target, scope.names).name)
+            return drop_locks(find_dropped(statement, scope).name)
         case _:
             return _alteration_locks(statement, find_target(statement.target, scope.names), scope)
 

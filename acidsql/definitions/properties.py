@@ -20,14 +20,14 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.access import Access, Operation
 from acidsql.model.comment import split_comment, with_comment
-from acidsql.model.table import CREATED_COLUMNS, POSITIONAL_EVOLUTION, Table, TableKind
+from acidsql.model.table import POSITIONAL_EVOLUTION, RESERVED, Table, TableKind
 from acidsql.planner.names import ViewRefusal, find_target
 from acidsql.statements.alter_table import SetProperties, UnsetProperties
 from acidsql.statements.fragment import TableRef
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 
-_FIXED = ("bucketing_version", POSITIONAL_EVOLUTION, CREATED_COLUMNS)
+_FIXED = ("bucketing_version", POSITIONAL_EVOLUTION, *RESERVED)
 
 
 def set_properties(statement: SetProperties, scope: Scope) -> Result:
@@ -130,8 +130,9 @@ def _refuse_properties(table: Table, given: Mapping[str, str], place: dict[str, 
             **place,
         )
     refuse_properties(given, place)
-    if CREATED_COLUMNS in given:
-        raise AnalysisError(f"the property '{CREATED_COLUMNS}' is reserved", **place)
+    reserved = next((key for key in RESERVED if key in given), None)
+    if reserved is not None:
+        raise AnalysisError(f"the property '{reserved}' is reserved", **place)
     version = table.parameters.get("bucketing_version", "2")
     if given.get("bucketing_version", version) != version:
         raise UnsupportedStatementError(

@@ -14,7 +14,7 @@ from acidsql.execution.scope import Scope
 from acidsql.layout.dir_names import is_hidden
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table, TableKind
-from acidsql.planner.names import find_target
+from acidsql.planner.names import ViewRefusal, find_target
 from acidsql.planner.partition import partition_from_directory, require_partitioned
 from acidsql.ports.catalog import Partition
 from acidsql.ports.storage import Storage, missing_directory, require_present
@@ -28,7 +28,7 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
     is gone. Where directories have ids that the store has not given out, ADD raises the store's ids
     above them.
     """
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     if not statement.repair:
         return _report(table, scope)
     if table.kind is TableKind.PLAIN:

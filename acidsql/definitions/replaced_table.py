@@ -64,6 +64,13 @@ def find_replaced(name: TableName, scope: Scope, target: TableRef) -> ReplacedTa
             **place,
         )
     table = scope.store.find_table(name)
+    if table is not None and table.is_materialized_view:
+        raise AnalysisError(
+            "Existing materialized view is not a table",
+            detail=f"{name} is a materialized view.",
+            hint="Write DROP MATERIALIZED VIEW before.",
+            **place,
+        )
     if table is not None and not scope.store.commits_in_one_step:
         raise UnsupportedStatementError(
             f"a table in a Hive Metastore cannot be replaced: {name}",

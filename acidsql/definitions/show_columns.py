@@ -33,7 +33,7 @@ def columns_of(shown: Table | View) -> Sequence[Column]:
 def show_properties(statement: ShowProperties, scope: Scope) -> Result:
     """The TBLPROPERTIES, or one of them. As in Hive, a row says so if there is none so called."""
     shown = find_shown(statement.target, scope)
-    parameters: Mapping[str, str] = shown.noted if isinstance(shown, Table) else shown.parameters
+    parameters: Mapping[str, str] = shown.shown if isinstance(shown, Table) else shown.parameters
     properties, key = with_comment(parameters, shown.comment), statement.key
     rows = [(k, v) for k, v in sorted(properties.items()) if key in (None, k)]
     if key is not None and not rows:

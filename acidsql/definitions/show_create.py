@@ -12,7 +12,7 @@ from acidsql.execution.scope import Scope
 from acidsql.model.names import TableName, quoted_table
 from acidsql.model.names import quote_identifier as _quoted
 from acidsql.model.names import string_literal as _literal
-from acidsql.model.table import Column, FileFormat, Table
+from acidsql.model.table import MATERIALIZED_QUERY, Column, FileFormat, Table
 from acidsql.model.view import View
 from acidsql.planner.names import (
     Names,
@@ -33,6 +33,8 @@ def show_create(statement: ShowCreateTable | ShowCreateDatabase, scope: Scope) -
     if view is not None:
         return show_create_view(view, _text(view, scope.names))
     table = find_target(statement.target, scope.names)
+    if table.is_materialized_view:
+        return show_create_materialized_view(table)
     if is_temporary_table(statement.target, scope.names):
         return show_create_table(table, temporary=new_name(statement.target, scope.names))
     return show_create_table(table)
@@ -74,13 +76,28 @@ def show_create_table(table: Table, temporary: TableName | None = None) -> Resul
     if table.bucketing is not None:
         columns = ", ".join(map(_quoted, table.bucketing.columns))
         lines.append(f"CLUSTERED BY ({columns}) INTO {table.bucketing.count} BUCKETS")
-    if table.format is FileFormat.TEXT:
-        lines.append(f"ROW FORMAT DELIMITED FIELDS TERMINATED BY '{_delimiter(table)}'")
-    lines.append(f"STORED AS {table.format.value}")
-    if temporary is None or table.external:
-        lines.append(f"LOCATION {_literal(table.location)}")
-    lines += property_lines({k: v for k, v in table.noted.items() if k.lower() != "external"})
+    lines += _storage(table, has_location=temporary is None or table.external)
     return text_rows("show", ["createtab_stmt"], [(line,) for line in lines])
+
+
+def show_create_materialized_view(table: Table) -> Result:
+    """The CREATE MATERIALIZED VIEW that makes one like this, with a row for each line."""
+    lines = [f"CREATE MATERIALIZED VIEW {quoted_table(table.name)}"]
+    if table.comment is not None:
+        lines.append(f"COMMENT {_literal(table.comment)}")
+    lines += _storage(table, has_location=True)
+    lines += f"AS {table.parameters[MATERIALIZED_QUERY]}".split("\n")
+    return text_rows("show", ["createtab_stmt"], [(line,) for line in lines])
+
+
+def _storage(table: Table, *, has_location: bool) -> list[str]:
+    """The clauses from ROW FORMAT to TBLPROPERTIES."""
+    lines = [f"STORED AS {table.format.value}"]
+    if table.format is FileFormat.TEXT:
+        lines.insert(0, f"ROW FORMAT DELIMITED FIELDS TERMINATED BY '{_delimiter(table)}'")
+    if has_location:
+        lines.append(f"LOCATION {_literal(table.location)}")
+    return lines + property_lines({k: v for k, v in table.shown.items() if k.lower() != "external"})
 
 
 def _delimiter(table: Table) -> str:

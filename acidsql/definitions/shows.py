@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from typing_extensions import assert_never
 
+from acidsql.definitions.materialized_view import show_materialized_views
 from acidsql.definitions.name_pattern import matching
 from acidsql.definitions.show_columns import (
     columns_of,
@@ -33,7 +34,7 @@ from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, is_temporary_database
 from acidsql.model.storage_classes import STORAGE_CLASSES
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import MATERIALIZED_QUERY, MATERIALIZED_TEXT, Table, TableKind
 from acidsql.planner.names import find_named_view, find_target, temporary_tables_in
 from acidsql.planner.partition import matching_partitions, require_partitioned, whole_partition
 from acidsql.ports.catalog import Catalog, names_in, partition_not_found
@@ -48,6 +49,7 @@ from acidsql.statements import (
     ShowCurrentDatabase,
     ShowDatabases,
     ShowLocks,
+    ShowMaterializedViews,
     ShowPartitions,
     ShowProperties,
     ShowTableExtended,
@@ -89,7 +91,7 @@ def _show_definitions(statement: ShownDefinition, scope: Scope) -> Result:
             return _describe(statement, scope)
         case DescribeDatabase():
             return describe_database(statement, scope.store)
-        case ShowTables() | ShowViews():
+        case ShowTables() | ShowViews() | ShowMaterializedViews():
             return _show_names(statement, scope)
         case ShowDatabases() | ShowCurrentDatabase():
             return _show_databases(statement, scope)
@@ -118,9 +120,11 @@ def _show_databases(statement: ShowDatabases | ShowCurrentDatabase, scope: Scope
     return text_rows("show", ["namespace"], [(scope.names.database,)])
 
 
-def _show_names(statement: ShowTables | ShowViews, scope: Scope) -> Result:
+def _show_names(statement: ShowTables | ShowViews | ShowMaterializedViews, scope: Scope) -> Result:
     named = statement.database
     database = named.name.lower() if named else scope.names.database
+    if isinstance(statement, ShowMaterializedViews):
+        return show_materialized_views(scope.store, database, statement.pattern)
     if isinstance(statement, ShowTables):
         own = temporary_tables_in(database, scope.names)
         return show_tables(scope.store, database, statement.pattern, own)
@@ -279,16 +283,35 @@ def describe_formatted(table: Table, statistics: Sequence[tuple[str, str, str]] 
         ("Owner:", table.owner, ""),
         ("CreateTime:", created_text(table.created_s), ""),
         ("Location:", table.location, ""),
-        ("Table Type:", "EXTERNAL_TABLE" if table.external else "MANAGED_TABLE", ""),
+        ("Table Type:", _table_type(table), ""),
         *([("Comment:", table.comment, "")] if table.comment else []),
         ("Table Parameters:", "", ""),
-        *parameter_rows(table.noted),
+        *parameter_rows(table.shown),
         ("", "", ""),
         *_storage_rows(table),
         *constraint_rows(table),
+        *_query_rows(table),
         *statistics,
     ]
     return text_rows("describe", DESCRIBE_COLUMNS, rows)
+
+
+def _table_type(table: Table) -> str:
+    if table.is_materialized_view:
+        return "MATERIALIZED_VIEW"
+    return "EXTERNAL_TABLE" if table.external else "MANAGED_TABLE"
+
+
+def _query_rows(table: Table) -> list[tuple[str, str, str]]:
+    """The query of a materialized view under its own head; nothing of another table."""
+    if not table.is_materialized_view:
+        return []
+    return [
+        ("", "", ""),
+        ("# Materialized View Information", "", ""),
+        ("Original Query:", table.parameters.get(MATERIALIZED_TEXT, ""), ""),
+        ("Expanded Query:", table.parameters[MATERIALIZED_QUERY], ""),
+    ]
 
 
 def _column_rows(table: Table) -> list[tuple[str, str, str]]:

@@ -18,11 +18,9 @@ from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.view import View
 from acidsql.planner.names import find_view_target, new_name, table_name, unknown_table
-from acidsql.ports.catalog import is_taken
 from acidsql.statements.fragment import TableRef
 from acidsql.statements.view import (
     AlterView,
-    DropMaterializedView,
     DropView,
     RenameView,
     SetViewProperties,
@@ -53,13 +51,15 @@ def drop_view(statement: DropView, scope: Scope) -> Result:
 def _nothing_dropped(statement: DropView, scope: Scope) -> Result:
     ref = statement.target
     name = table_name(ref, scope.names)
-    if scope.store.find_table(name) is not None:
+    table = scope.store.find_table(name)
+    if table is not None:
         if statement.if_exists:  # as in Hive
             return Result("drop", message=f"{name} is a table: nothing was dropped")
+        kind = "materialized view" if table.is_materialized_view else "table"
         raise UnsupportedStatementError(
             "Cannot drop a base table with DROP VIEW",
-            detail=f"{name} is a table.",
-            hint="Write DROP TABLE.",
+            detail=f"{name} is a {kind}.",
+            hint=f"Write DROP {kind.upper()}.",
             **_place(ref),
         )
     if statement.if_exists:
@@ -70,23 +70,6 @@ def _nothing_dropped(statement: DropView, scope: Scope) -> Result:
     refuse_name(name.table, Named.TABLE, **_place(ref))
     note = f"{error.message}: nothing was dropped. {error.hint or ''}"
     return Result("drop", message=f"OK\n{note.rstrip()}")
-
-
-def drop_materialized_view(statement: DropMaterializedView, scope: Scope) -> Result:
-    """Drop nothing: acidsql has no materialized views. What has the name stays as it is."""
-    ref = statement.target
-    name = table_name(ref, scope.names)
-    if is_taken(scope.store, name):
-        raise UnsupportedStatementError(
-            f"DROP MATERIALIZED VIEW cannot drop {name}",
-            detail="It is a table or a view, or a materialized view that only Hive can drop.",
-            hint="Write DROP TABLE or DROP VIEW.",
-            **_place(ref),
-        )
-    if not (statement.if_exists or scope.settings.drop_ignores_missing):
-        raise unknown_table(ref, scope.names)
-    refuse_name(name.table, Named.TABLE, **_place(ref))
-    return Result("drop", message=f"OK\nmaterialized view {name} does not exist")
 
 
 def finds_no_view(statement: DropView, scope: Scope) -> bool:

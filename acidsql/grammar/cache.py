@@ -5,16 +5,19 @@ from __future__ import annotations
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.lexer import Kind
 from acidsql.statements.cache import Cache
+from acidsql.statements.view import RebuildMaterializedView
 
 _FRESH = "OK: each statement reads a snapshot of its own, so there is nothing to refresh"
 _NOT_CACHED = "OK, but nothing is cached: a cached table would not show later transactions"
 _NOTHING = "OK: nothing is cached"
 
 
-def parse_refresh(cursor: Cursor) -> Cache:
-    """Parse ``REFRESH [TABLE] t`` from the cursor."""
+def parse_refresh(cursor: Cursor) -> Cache | RebuildMaterializedView:
+    """Parse ``REFRESH [TABLE] t`` or ``REFRESH MATERIALIZED VIEW t`` from the cursor."""
     start = cursor.offset
     cursor.expect("REFRESH")
+    if cursor.accept("MATERIALIZED", "VIEW"):
+        return RebuildMaterializedView(cursor.table())
     named = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
     if cursor.peek().kind is Kind.STRING or (cursor.sees("FUNCTION") and named):
         cursor.source.refuse(

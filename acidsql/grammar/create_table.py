@@ -90,8 +90,8 @@ def _table(cursor: Cursor, kind: str) -> CreateTable | CreateTableAs | CreateTab
     if cursor.sees("("):
         columns, clauses["constraints"] = _columns(cursor.parenthesised())
     while not cursor.done and not cursor.sees("AS"):
-        _clause(cursor, clauses, has_columns=bool(columns))
-    _take_row_format(cursor, clauses)
+        parse_clause(cursor, clauses, has_columns=bool(columns))
+    take_row_format(cursor, clauses)
     clauses["transactional"] = transactional and _lets_be_transactional(cursor, clauses)
     clauses["external"], clauses["managed"] = external, kind == "MANAGED"
     partition_by = clauses.pop("partition_by", ())
@@ -181,7 +181,7 @@ def _like(cursor: Cursor, target: TableRef, if_not_exists: bool, kind: str) -> C
                 cursor.offset,
                 hint="STORED AS, LOCATION and TBLPROPERTIES may follow.",
             )
-        _clause(cursor, clauses, has_columns=True)
+        parse_clause(cursor, clauses, has_columns=True)
     clauses["transactional"] = kind == "TRANSACTIONAL" and _lets_be_transactional(cursor, clauses)
     clauses["external"], clauses["managed"] = kind == "EXTERNAL", kind == "MANAGED"
     return CreateTableLike(target, source, if_not_exists, **clauses)
@@ -315,7 +315,7 @@ def parse_type_text(inside: Cursor) -> str:
     return text
 
 
-def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> None:
+def parse_clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> None:
     """Parse the next clause into the arguments of CreateTable."""
     _refuse_clause(cursor)
     start, word = cursor.offset, cursor.peek().word
@@ -355,7 +355,7 @@ def _partitioned_by(cursor: Cursor, clauses: dict[str, Any], *, has_columns: boo
     clauses.setdefault("partition_by", cursor.names_in_parentheses())
 
 
-def _take_row_format(cursor: Cursor, clauses: dict[str, Any]) -> None:
+def take_row_format(cursor: Cursor, clauses: dict[str, Any]) -> None:
     """Put what ROW FORMAT says, if it is there, into the arguments of CreateTable."""
     if "row_format" not in clauses:
         return

@@ -32,6 +32,11 @@ from acidsql.grammar.insert import parse_insert
 from acidsql.grammar.insert_directory import parse_insert_directory, sees_insert_directory
 from acidsql.grammar.lexer import Source
 from acidsql.grammar.load import parse_load
+from acidsql.grammar.materialized_view import (
+    parse_alter_materialized_view,
+    parse_create_materialized_view,
+    parse_drop_materialized_view,
+)
 from acidsql.grammar.merge import parse_merge
 from acidsql.grammar.multi_insert import parse_multi_insert, sees_multi_insert
 from acidsql.grammar.nesting import refuse_deep
@@ -54,7 +59,6 @@ from acidsql.grammar.view import (
     creates_view,
     parse_alter_view,
     parse_create_view,
-    parse_drop_materialized_view,
     parse_drop_view,
 )
 from acidsql.grammar.with_clause import parse_common_tables, parse_with, refuse_common_target
@@ -109,6 +113,8 @@ _DEFINITIONS: dict[tuple[str, str], Callable[[Cursor], Statement]] = {
     ("DROP", "TABLE"): parse_drop_table,
     ("ALTER", "TABLE"): parse_alter_table,
     ("DROP", "VIEW"): parse_drop_view,
+    ("CREATE", "MATERIALIZED"): parse_create_materialized_view,
+    ("ALTER", "MATERIALIZED"): parse_alter_materialized_view,
     ("DROP", "MATERIALIZED"): parse_drop_materialized_view,
     ("ALTER", "VIEW"): parse_alter_view,
     **{("CREATE", word): parse_create_database for word in DATABASE_WORDS},

@@ -58,7 +58,7 @@ STATEMENT_WORDS = (
 _DEFINED = ("TABLE", "VIEW", "DATABASE")
 _REFUSED_CREATE = {
     "VIEW": "CREATE VIEW and CREATE TEMPORARY VIEW are supported.",
-    "MATERIALIZED VIEW": "CREATE TABLE … AS keeps the rows of a query.",
+    "OR REPLACE MATERIALIZED VIEW": "Write DROP MATERIALIZED VIEW, then CREATE.",
     "FUNCTION": "Register the function on the Spark session.",
     "MACRO": "Register a function on the Spark session.",
     "OR REPLACE": "CREATE OR REPLACE TABLE and CREATE OR REPLACE VIEW are supported.",
@@ -85,7 +85,8 @@ def refuse(cursor: Cursor) -> NoReturn:
         kind = next((w for w in words if w in ("VIEW", "FUNCTION", "MACRO")), second)
         kind = "OR REPLACE" if kind == "OR" and replaces else kind
         if kind == "VIEW":  # a plain view is no refused statement
-            before = words[2 if replaces else 0 : words.index(kind)]
+            start = 2 if replaces and "MATERIALIZED" not in words else 0
+            before = words[start : words.index(kind)]
             kind = " ".join([*before, kind])
         hint = _REFUSED_CREATE.get(kind, _REFUSED_CREATE.get(kind.split()[-1]))
         hint = hint or _near_hint(cursor, _DEFINED, _CREATE)

@@ -32,6 +32,7 @@ from acidsql.statements.show import (
     ShowDatabases,
     ShowFunctions,
     ShowLocks,
+    ShowMaterializedViews,
     ShowPartitions,
     ShowProperties,
     ShowTableExtended,
@@ -42,9 +43,9 @@ from acidsql.statements.show import (
 
 _AFTER_TABLE = ("PARTITION", "EXTENDED")
 _KNOWN = (
-    "SHOW TABLES, VIEWS, DATABASES, CURRENT DATABASE, PARTITIONS, COLUMNS, TBLPROPERTIES,"
-    " FUNCTIONS, CREATE TABLE, CREATE DATABASE, TABLE EXTENDED, CONF, COMPACTIONS, TRANSACTIONS and"
-    " LOCKS are supported."
+    "SHOW TABLES, VIEWS, MATERIALIZED VIEWS, DATABASES, CURRENT DATABASE, PARTITIONS, COLUMNS,"
+    " TBLPROPERTIES, FUNCTIONS, CREATE TABLE, CREATE DATABASE, TABLE EXTENDED, CONF, COMPACTIONS,"
+    " TRANSACTIONS and LOCKS are supported."
 )
 _REFUSED = dict.fromkeys(("GRANT", "ROLE", "ROLES", "PRINCIPALS"), ACCESS_HINT)
 
@@ -113,6 +114,11 @@ def _show_tables(cursor: Cursor) -> ShowTables:
 
 def _show_views(cursor: Cursor) -> ShowViews:
     return ShowViews(_database(cursor), _pattern(cursor))
+
+
+def _show_materialized_views(cursor: Cursor) -> ShowMaterializedViews:
+    cursor.expect("VIEWS")
+    return ShowMaterializedViews(_database(cursor), _pattern(cursor))
 
 
 def _database(cursor: Cursor) -> Identifier | None:
@@ -245,6 +251,7 @@ def _pattern(cursor: Cursor) -> str | None:
 _SHOWN: dict[str, Callable[[Cursor], Show | EngineAnswer]] = {
     "TABLES": _show_tables,
     "VIEWS": _show_views,
+    "MATERIALIZED": _show_materialized_views,
     "DATABASES": lambda cursor: ShowDatabases(_pattern(cursor)),
     "SCHEMAS": lambda cursor: ShowDatabases(_pattern(cursor)),
     "NAMESPACES": lambda cursor: ShowDatabases(_pattern(cursor)),

@@ -16,7 +16,6 @@ from acidsql.statements.view import (
     AlterView,
     AlterViewAs,
     CreateView,
-    DropMaterializedView,
     DropView,
     RenameView,
     SetViewProperties,
@@ -77,7 +76,7 @@ def parse_create_view(cursor: Cursor) -> CreateView:
             )
         else:
             cursor.unexpected("expected AS and a query")
-    query = _query(cursor)
+    query = parse_view_query(cursor)
     return CreateView(
         target, query, columns, replaces, if_not_exists, comment, given or (), is_temporary
     )
@@ -99,7 +98,8 @@ def _column(inside: Cursor) -> ViewColumn:
     return ViewColumn(name, comment)
 
 
-def _query(cursor: Cursor) -> Query:
+def parse_view_query(cursor: Cursor) -> Query:
+    """Parse AS and the query of a view, which has no parameters."""
     cursor.expect("AS")
     start = cursor.offset
     query = parse_query(cursor)
@@ -155,7 +155,7 @@ def parse_alter_view(cursor: Cursor) -> AlterView | AlterViewAs:
     cursor.expect("ALTER", "VIEW")
     target = cursor.table()
     if cursor.sees("AS"):
-        return AlterViewAs(target, _query(cursor))
+        return AlterViewAs(target, parse_view_query(cursor))
     if cursor.accept("RENAME", "TO"):
         return RenameView(target, cursor.table())
     if not cursor.sees("SET", "TBLPROPERTIES") and not cursor.sees("UNSET", "TBLPROPERTIES"):
@@ -173,10 +173,3 @@ def parse_drop_view(cursor: Cursor) -> DropView:
     cursor.expect("DROP", "VIEW")
     if_exists = cursor.accept("IF", "EXISTS")
     return DropView(cursor.table(), if_exists)
-
-
-def parse_drop_materialized_view(cursor: Cursor) -> DropMaterializedView:
-    """Parse a DROP MATERIALIZED VIEW from the cursor."""
-    cursor.expect("DROP", "MATERIALIZED", "VIEW")
-    if_exists = cursor.accept("IF", "EXISTS")
-    return DropMaterializedView(cursor.table(), if_exists)

@@ -28,6 +28,16 @@ Code that changes columns must drop the parameter. Otherwise the digest would fi
 columns were changed back, although files with other columns were written in between.
 """
 
+MATERIALIZED_TEXT = "acidsql.materialized.text"
+"""A parameter of our own: the query of a materialized view, as the user wrote it."""
+MATERIALIZED_QUERY = "acidsql.materialized.query"
+"""A parameter of our own: the query of a materialized view, as it is run.
+
+Its names are spelled out, as in `View.expanded_text`.
+"""
+RESERVED = (CREATED_COLUMNS, MATERIALIZED_TEXT, MATERIALIZED_QUERY)
+"""The parameters that no statement may give."""
+
 
 class TableKind(Enum):
     """Whether and how a table is transactional."""
@@ -131,8 +141,18 @@ class Table:
 
     @property
     def noted(self) -> dict[str, str]:
-        """The parameters without `CREATED_COLUMNS`: for users, and for what changes parameters."""
+        """The parameters without `CREATED_COLUMNS`, for what changes parameters or files."""
         return {k: v for k, v in self.parameters.items() if k != CREATED_COLUMNS}
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The parameters that users see: those without a meaning of their own for us."""
+        return {k: v for k, v in self.parameters.items() if k not in RESERVED}
+
+    @property
+    def is_materialized_view(self) -> bool:
+        """Whether the rows are those of a query, which only a rebuild changes."""
+        return MATERIALIZED_QUERY in self.parameters
 
     @property
     def hive4_names(self) -> bool:

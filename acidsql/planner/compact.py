@@ -38,7 +38,7 @@ def plan_compact(statement: Compact, names: Names, arguments: Arguments) -> Comp
     Raises AnalysisError for a plain table, and for an ORDER BY of anything but columns whose values
     have an order.
     """
-    table = find_target(statement.target, names, ViewRefusal.ALTER)
+    table = find_target(statement.target, names, ViewRefusal.COMPACT)
     place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     if table.kind is TableKind.PLAIN:
         raise AnalysisError(

@@ -143,8 +143,29 @@ class ViewRefusal(Enum):
         10131,
         "Write ALTER VIEW … AS, or CREATE OR REPLACE VIEW.",
     )
+    COMPACT = (
+        "To alter a view you need to use the ALTER VIEW command.",
+        10131,
+        "Compact the tables of its query.",
+    )
     DROP = "Cannot drop a view with DROP TABLE", None, "Write DROP VIEW."
     OTHER = "The statement takes a table, not a view", None, "Name one of the tables of its query."
+
+
+_OF_MATERIALIZED = {
+    ViewRefusal.ALTER: (
+        "a materialized view cannot be altered",
+        None,
+        "DROP and CREATE it anew. COMPACT is allowed.",
+    ),
+    ViewRefusal.DROP: (
+        "Cannot drop a materialized view with DROP TABLE",
+        None,
+        "Write DROP MATERIALIZED VIEW.",
+    ),
+}
+"""What differs if the view is a materialized one."""
+_REBUILD = "ALTER MATERIALIZED VIEW … REBUILD computes its rows anew."
 
 
 def table_name(ref: TableRef, names: Names) -> TableName:
@@ -192,23 +213,29 @@ def find_temporary(ref: TableRef, names: Names) -> View | None:
 def find_target(ref: TableRef, names: Names, of_view: ViewRefusal = ViewRefusal.OTHER) -> Table:
     """The table that a statement names. TableNotFoundError suggests a similar name.
 
-    UnsupportedStatementError with the words of ``of_view`` if it is a view.
+    UnsupportedStatementError with the words of ``of_view`` if it is a view. A materialized view is
+    a table for all but the statements that would change it.
     """
     found = find_relation(ref, names)
+    if found is None:
+        raise unknown_table(ref, names)
     if isinstance(found, Table):
-        return found
-    if found is not None:
-        message, code, hint = of_view.value
+        if not found.is_materialized_view or of_view in (ViewRefusal.COMPACT, ViewRefusal.OTHER):
+            return found
+        kind = "materialized view"
+        message, code, _ = of_view.value
+        message, code, hint = _OF_MATERIALIZED.get(of_view, (message, code, _REBUILD))
+    else:
         kind = "temporary view" if found.name.is_temporary else "view"
-        raise UnsupportedStatementError(
-            message.format(name=found.name),
-            detail=f"{found.name} is a {kind}.",
-            hint=hint,
-            code=code,
-            line=ref.line,
-            column=ref.column,
-        )
-    raise unknown_table(ref, names)
+        message, code, hint = of_view.value
+    raise UnsupportedStatementError(
+        message.format(name=found.name),
+        detail=f"{found.name} is a {kind}.",
+        hint=hint,
+        code=code,
+        line=ref.line,
+        column=ref.column,
+    )
 
 
 def find_view_target(ref: TableRef, names: Names) -> View:

@@ -7,6 +7,7 @@ from typing_extensions import assert_never
 from acidsql.planner.delete import plan_delete
 from acidsql.planner.insert import plan_insert
 from acidsql.planner.load import plan_load
+from acidsql.planner.materialized_view import plan_rebuild
 from acidsql.planner.merge import plan_merge
 from acidsql.planner.multi_insert import plan_multi_insert
 from acidsql.planner.names import Names
@@ -25,6 +26,7 @@ from acidsql.statements import (
     Merge,
     MultiInsert,
     Query,
+    RebuildMaterializedView,
     Truncate,
     Update,
     WriteStatement,
@@ -54,6 +56,8 @@ def make_plan(
             return plan_merge(statement, names, arguments, rules)
         case Load():
             return plan_load(statement, names, arguments)
+        case RebuildMaterializedView():
+            return plan_rebuild(statement, names)
         case Truncate():
             return plan_truncate(statement, names, arguments)
         case Query():

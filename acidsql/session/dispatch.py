@@ -51,7 +51,6 @@ from acidsql.statements import (
     CreateTableLike,
     CreateView,
     Definition,
-    Delete,
     DescribeFunction,
     DescribeQuery,
     DropTable,
@@ -62,9 +61,7 @@ from acidsql.statements import (
     Explain,
     Insert,
     InsertDirectory,
-    Load,
     Merge,
-    MultiInsert,
     OtherStatement,
     Query,
     RenameTable,
@@ -72,8 +69,6 @@ from acidsql.statements import (
     ShowFunctions,
     Statement,
     TransactionStatement,
-    Truncate,
-    Update,
     Use,
     Vacuum,
     ViewDefinition,
@@ -119,7 +114,7 @@ class Dispatch:
         match statement:
             case Query():
                 return run_query(statement, block, self.open_txn, scope, self.engine, self.leases)
-            case Insert() | MultiInsert() | Update() | Delete() | Merge() | Truncate() | Load():
+            case _ if isinstance(statement, WriteStatement):
                 return self._write(statement, scope, block)
             case InsertDirectory():
                 return insert_directory(statement, self.open_txn, scope, self.engine)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from acidsql.background.vacuum import vacuum_locks
 from acidsql.definitions.analyze import analyze_locks
 from acidsql.definitions.evolution import Evolution, evolution_of
 from acidsql.definitions.locks import definition_locks
@@ -45,6 +46,7 @@ from acidsql.statements import (
     InsertDirectory,
     Merge,
     Query,
+    Vacuum,
 )
 from acidsql.statements.explain import Explained, Planned
 from acidsql.statements.fragment import Identifier, TableRef
@@ -163,6 +165,8 @@ def _unplanned_locks(statement: Explained, scope: Scope) -> Sequence[LockCompone
         return lock_components(query_accesses(rows))
     if isinstance(statement, Analyze):
         return analyze_locks(plan_analyze(statement, scope.names, scope.arguments).table)
+    if isinstance(statement, Vacuum):
+        return vacuum_locks(statement, scope)
     if isinstance(statement, Check):
         plan = plan_check(statement, scope.names, scope.arguments)
         return lock_components([Access.of(plan.table, Operation.SELECT)])

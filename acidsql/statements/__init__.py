@@ -71,6 +71,7 @@ from acidsql.statements.show import (
     ShowDatabases,
     ShowFunctions,
     ShowLocks,
+    ShowMaterializedViews,
     ShowPartitions,
     ShowProperties,
     ShowTableExtended,
@@ -95,14 +96,18 @@ from acidsql.statements.view import (
     CreateView,
     DropMaterializedView,
     DropView,
+    RebuildMaterializedView,
     RenameView,
+    SetRewriting,
     SetViewProperties,
     UnsetViewProperties,
     ViewDefinition,
 )
 
 TransactionStatement = Begin | Commit | Rollback | SetTransaction | SetAutocommit
-WriteStatement = Insert | MultiInsert | Update | Delete | Merge | Truncate | Load
+WriteStatement = (
+    Insert | MultiInsert | Update | Delete | Merge | Truncate | Load | RebuildMaterializedView
+)
 OtherStatement = (
     WriteStatement
     | Query
@@ -172,6 +177,7 @@ __all__ = [
     "MultiInsert",
     "OtherStatement",
     "Query",
+    "RebuildMaterializedView",
     "RenamePartition",
     "RenameTable",
     "RenameView",
@@ -185,6 +191,7 @@ __all__ = [
     "SetFormat",
     "SetLocation",
     "SetProperties",
+    "SetRewriting",
     "SetTransaction",
     "SetViewProperties",
     "Show",
@@ -197,6 +204,7 @@ __all__ = [
     "ShowDatabases",
     "ShowFunctions",
     "ShowLocks",
+    "ShowMaterializedViews",
     "ShowPartitions",
     "ShowProperties",
     "ShowTableExtended",

@@ -59,12 +59,14 @@ class CreateTable:
 class CreateTableAs:
     """CREATE TABLE … AS ``query``. ``table`` has the other clauses, and no columns.
 
-    ``partition_by`` are the columns of the query that become partition columns.
+    ``partition_by`` are the columns of the query that become partition columns. A table that
+    ``is_materialized`` is a materialized view: it keeps the query.
     """
 
     table: CreateTable
     partition_by: tuple[Identifier, ...]
     query: Query
+    is_materialized: bool = False
 
     @property
     def is_temporary(self) -> bool:

@@ -35,6 +35,7 @@ from acidsql.statements.view import (
     AlterView,
     DropMaterializedView,
     DropView,
+    SetRewriting,
     ViewDefinition,
 )
 
@@ -68,6 +69,7 @@ Definition = (
     | RepairTable
     | DropView
     | DropMaterializedView
+    | SetRewriting
     | AlterView
 )
 

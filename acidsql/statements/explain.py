@@ -30,8 +30,19 @@ from acidsql.statements.transaction import (
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 from acidsql.statements.vacuum import Vacuum
+from acidsql.statements.view import RebuildMaterializedView
 
-Planned = Insert | MultiInsert | Update | Delete | Merge | Truncate | Load | Query
+Planned = (
+    Insert
+    | MultiInsert
+    | Update
+    | Delete
+    | Merge
+    | Truncate
+    | Load
+    | RebuildMaterializedView
+    | Query
+)
 Explained = (
     Planned
     | Definition

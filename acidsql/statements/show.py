@@ -28,6 +28,14 @@ class ShowViews:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowMaterializedViews:
+    """SHOW MATERIALIZED VIEWS [IN ``database``] [[LIKE] ``pattern``]."""
+
+    database: Identifier | None
+    pattern: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ShowDatabases:
     """SHOW DATABASES | SCHEMAS [[LIKE] ``pattern``]."""
 
@@ -183,6 +191,7 @@ ShownDefinition = (
     | DescribeDatabase
     | ShowTables
     | ShowViews
+    | ShowMaterializedViews
     | ShowDatabases
     | ShowCurrentDatabase
     | ShowPartitions

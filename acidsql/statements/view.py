@@ -1,4 +1,4 @@
-"""CREATE VIEW, ALTER VIEW, DROP VIEW and SHOW VIEWS."""
+"""CREATE VIEW, ALTER VIEW and DROP VIEW, and those of a materialized view."""
 
 from __future__ import annotations
 
@@ -77,10 +77,24 @@ class DropView:
 
 @dataclass(frozen=True, slots=True)
 class DropMaterializedView:
-    """DROP MATERIALIZED VIEW [IF EXISTS] ``target``. There are none."""
+    """DROP MATERIALIZED VIEW [IF EXISTS] ``target``."""
 
     target: TableRef
     if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildMaterializedView:
+    """ALTER MATERIALIZED VIEW ``target`` REBUILD."""
+
+    target: TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class SetRewriting:
+    """ALTER MATERIALIZED VIEW ``target`` ENABLE | DISABLE REWRITE, which changes nothing."""
+
+    target: TableRef
 
 
 ViewDefinition = CreateView | AlterViewAs

@@ -66,10 +66,9 @@ def require_streamable(options: StreamOptions, scope: StreamScope) -> None:
             f"table {table.name} is not an Acid table",
             detail=f"It is {table.kind.value}. Only full-ACID tables can be streamed into.",
         )
-    if table.read_only is not None:
-        raise StreamingConnectionError(
-            f"table {table.name} cannot be written to", detail=table.read_only
-        )
+    why = "It is a materialized view." if table.is_materialized_view else table.read_only
+    if why is not None:
+        raise StreamingConnectionError(f"table {table.name} cannot be written to", detail=why)
     unchecked = checks(table.constraints)
     if unchecked:
         raise StreamingConnectionError(

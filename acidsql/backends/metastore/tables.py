@@ -19,6 +19,8 @@ from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableNam
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import (
     CREATED_COLUMNS,
+    MATERIALIZED_QUERY,
+    MATERIALIZED_TEXT,
     Bucketing,
     Column,
     FileFormat,
@@ -67,6 +69,9 @@ KEPT_BY_METASTORE = frozenset(
 )
 """Parameters that the metastore changes by itself. They are no properties of the table."""
 
+MATERIALIZED_VIEW = "MATERIALIZED_VIEW"
+"""The type of a Table that is a materialized view (Hive TableType)."""
+
 _ZONE = re.compile(r"(timestamp with local time zone)\('[^']*'\)")
 
 
@@ -85,6 +90,9 @@ def table_from(struct: Struct) -> Table:
     kept = (*KEPT_BY_METASTORE, CREATED_COLUMNS)
     noted = {k: v for k, v in parameters.items() if k not in kept}
     noted, comment = split_comment(noted)
+    if struct.tableType == MATERIALIZED_VIEW:
+        noted[MATERIALIZED_QUERY] = struct.viewExpandedText or ""
+        noted[MATERIALIZED_TEXT] = struct.viewOriginalText or ""
     if struct.tableType == "EXTERNAL_TABLE" and not _is_true(noted, "external"):
         noted["EXTERNAL"] = "TRUE"
     table = Table(
@@ -121,7 +129,7 @@ def require_whole(struct: Struct) -> None:
 
 def _refuse_unusable(struct: Struct, name: TableName, parameters: Mapping[str, str]) -> None:
     """Refuse entries of a metastore that are no tables with files of Hive's formats."""
-    reason = "a materialized view" if struct.tableType == "MATERIALIZED_VIEW" else None
+    reason = None
     handler = parameters.get("storage_handler")
     buckets = parameters.get("spark.sql.sources.schema.numBuckets", "0")
     if reason is None and handler:
@@ -162,6 +170,8 @@ def _refuse_mismatch(table: Table) -> None:
 
 def _write_obstacle(struct: Struct, parameters: Mapping[str, str]) -> str | None:
     """Why we cannot write the table as Hive expects it; None if we can."""
+    if struct.tableType == MATERIALIZED_VIEW:
+        return "It is a materialized view that Hive rebuilds."
     if struct.sd.sortCols:
         return "Its files are sorted (SORTED BY), and acidsql does not write sorted files."
     bucketing = _bucketing(struct.sd, parameters)
@@ -312,7 +322,7 @@ def _field_name(name: str) -> str:
 
 
 def _parameters(table: Table) -> dict[str, str]:
-    return own_parameters(table.noted, table.comment)
+    return own_parameters(table.shown, table.comment)
 
 
 def own_parameters(noted: Mapping[str, str], comment: str | None) -> dict[str, str]:

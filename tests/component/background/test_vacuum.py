@@ -281,3 +281,9 @@ def test_a_missing_directory_is_left_to_come_back(session, tmp_path):
     assert vacuum(session) == []
     (tmp_path / "away").rename(tmp_path / "w" / "t")
     assert len(vacuum(session)) == 2
+
+
+def test_explain_names_the_lock_that_a_vacuum_waits_for(session):
+    told = [("default.t -> SHARED_READ",)]
+    assert session.execute("EXPLAIN LOCKS VACUUM t").fetchall() == told
+    assert session.execute("EXPLAIN LOCKS VACUUM t DRY RUN").fetchall() == told

@@ -7,8 +7,6 @@ import pytest
 from acidsql.errors import (
     AnalysisError,
     ColumnNotFoundError,
-    TableNotFoundError,
-    UnsupportedStatementError,
 )
 from acidsql.session.session import Session
 
@@ -52,17 +50,3 @@ def test_a_skew_is_of_columns_that_are_there(session: Session) -> None:
     with pytest.raises(ColumnNotFoundError, match='has no column "b"') as caught:
         session.execute("ALTER TABLE t SKEWED BY (a, b) ON ((1, 2))")
     assert caught.value.column == len("ALTER TABLE t SKEWED BY (a, b")
-
-
-def test_no_materialized_view_is_dropped(session: Session) -> None:
-    session.execute("CREATE TABLE t (a int)")
-    for sql in ("DROP MATERIALIZED VIEW IF EXISTS m", "DROP MATERIALIZED VIEW m"):
-        assert session.execute(sql).message == ("OK\nmaterialized view default.m does not exist")
-    with pytest.raises(UnsupportedStatementError, match=r"cannot drop default\.t") as caught:
-        session.execute("DROP MATERIALIZED VIEW IF EXISTS t")
-    assert (caught.value.line, caught.value.column) == (1, 34)
-    assert session.execute("SHOW TABLES").fetchall() == [("t",)]
-    session.execute("SET hive.exec.drop.ignorenonexistent = false")
-    with pytest.raises(TableNotFoundError):
-        session.execute("DROP MATERIALIZED VIEW m")
-    assert session.execute("DROP MATERIALIZED VIEW IF EXISTS m").message is not None

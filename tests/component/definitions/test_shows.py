@@ -157,7 +157,7 @@ def test_a_database_is_described_with_its_properties_if_asked(tmp_path: Path) ->
             ["drop table default.t", " └── lock: default.t -> EXCLUSIVE"],
             "ANALYZE was ignored: plans have one form",
         ),
-        ("EXPLAIN LOCKS VACUUM t", [], None),
+        ("EXPLAIN LOCKS VACUUM t", ["default.t -> SHARED_READ"], None),
         ("EXPLAIN SET hivevar:t = LOCKS", ["set configuration"], None),
     ],
 )

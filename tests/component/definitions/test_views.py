@@ -149,7 +149,7 @@ def test_background_work_and_streams_know_no_views(two):
     two.run_initiator()
     two.run_cleaner()
     assert two.execute("SHOW COMPACTIONS").fetchall() == []
-    for sql in ("VACUUM v", "MSCK REPAIR TABLE v", "SHOW PARTITIONS v"):
+    for sql in ("VACUUM v", "CHECK TABLE v", "SHOW PARTITIONS v"):
         with pytest.raises(UnsupportedStatementError, match="takes a table, not a view"):
             two.execute(sql)
 

@@ -15,7 +15,7 @@ from acidsql.backends.metastore.tables import (
 )
 from acidsql.errors import UnsupportedStatementError
 from acidsql.model.names import PartitionName, TableName
-from acidsql.model.table import Bucketing, Column, FileFormat, Table, TableKind
+from acidsql.model.table import MATERIALIZED_QUERY, Bucketing, Column, FileFormat, Table, TableKind
 from acidsql.model.types import parse_type
 from acidsql.ports.catalog import Database, Partition
 
@@ -112,10 +112,19 @@ def test_an_external_table_is_one_by_its_type():
     assert (purged.external, purged.owns_files) == (True, True)
 
 
+def test_a_materialized_view_of_hive_is_read_only():
+    texts = {"viewExpandedText": "SELECT `t`.`a`", "viewOriginalText": "SELECT a"}
+    table = table_from(struct(tableType="MATERIALIZED_VIEW", **texts))
+    assert table.is_materialized_view
+    assert table.read_only == "It is a materialized view that Hive rebuilds."
+    assert table.parameters[MATERIALIZED_QUERY] == "SELECT `t`.`a`"
+    assert MATERIALIZED_QUERY not in table.shown
+    assert MATERIALIZED_QUERY not in table_to(table).parameters
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"tableType": "MATERIALIZED_VIEW"}, "is a materialized view"),
         ({"parameters": {"storage_handler": "org.h.HBaseStorageHandler"}},
          "its storage handler is org.h.HBaseStorageHandler"),
         ({"parameters": {"table_type": "ICEBERG"}}, "an Iceberg table"),
