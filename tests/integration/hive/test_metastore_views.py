@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.errors import AcidSqlError
+from acidsql.errors import AcidSqlError, UnsupportedStatementError
 from tests.integration.hive.one_metastore import OneMetastore
 from tests.integration.hive.process import Hive, HiveError
 
@@ -82,6 +82,33 @@ def test_acidsql_reads_views_of_hive(both: OneMetastore) -> None:
     for reader in (both.acidsql, both.theirs):
         with pytest.raises((AcidSqlError, HiveError), match=r"(?is)not found.* definition of view"):
             reader("SELECT * FROM v")
+
+
+def test_acidsql_reads_materialized_views_of_hive(both: OneMetastore) -> None:
+    both.theirs(f"CREATE TABLE t (id int, c string) {ACID}")
+    both.acidsql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'b')")
+    both.theirs(
+        f"CREATE MATERIALIZED VIEW m DISABLE REWRITE {ACID} AS"
+        " SELECT c, count(*) AS n FROM t GROUP BY c"
+    )
+    assert sorted(both.acidsql("SELECT * FROM m")) == [("a", 1), ("b", 2)]
+    both.acidsql("DELETE FROM t WHERE id = 2")
+    both.theirs("ALTER MATERIALIZED VIEW m REBUILD")
+    assert sorted(both.acidsql("SELECT * FROM m")) == [("a", 1), ("b", 1)]
+    assert both.acidsql("SHOW MATERIALIZED VIEWS") == [("m", "No", "Manual refresh")]
+    for sql in (
+        "INSERT INTO m VALUES ('c', 1)",
+        "DELETE FROM m",
+        "ALTER MATERIALIZED VIEW m REBUILD",
+        "ALTER TABLE m SET TBLPROPERTIES ('a' = 'b')",
+        "DROP TABLE m",
+        "CREATE MATERIALIZED VIEW n AS SELECT * FROM t",
+    ):
+        with pytest.raises(UnsupportedStatementError):
+            both.acidsql(sql)
+    assert both.theirs("SELECT sum(n) AS n FROM m") == [{"n": 2}]
+    both.acidsql("DROP MATERIALIZED VIEW m")
+    assert [row["tab_name"] for row in both.theirs("SHOW TABLES")] == ["t"]
 
 
 @pytest.mark.parametrize(
