@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acidsql.backends.metastore.capabilities import write_refusal
-from acidsql.backends.metastore.formats import StoredAs, serde_properties, stored_as
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
 from acidsql.backends.metastore.sense import NonsenseError, given
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.comment import split_comment, with_comment
+from acidsql.model.hive_types import hive_type, type_of_hive
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
 from acidsql.model.storage_classes import STORAGE_CLASSES
+from acidsql.model.stored_as import StoredAs, serde_properties, stored_as
 from acidsql.model.table import (
     CREATED_COLUMNS,
     MATERIALIZED_QUERY,
@@ -29,13 +29,8 @@ from acidsql.model.table import (
 )
 from acidsql.model.types import (
     ArrayType,
-    CharType,
-    ColumnType,
-    DecimalType,
     MapType,
-    PrimitiveType,
     StructType,
-    parse_type,
 )
 from acidsql.ports.catalog import Partition
 
@@ -72,8 +67,6 @@ KEPT_BY_METASTORE = frozenset(
 MATERIALIZED_VIEW = "MATERIALIZED_VIEW"
 """The type of a Table that is a materialized view (Hive TableType)."""
 
-_ZONE = re.compile(r"(timestamp with local time zone)\('[^']*'\)")
-
 
 # -- tables -------------------------------------------------------------------------------------
 
@@ -86,7 +79,7 @@ def table_from(struct: Struct) -> Table:
     name = name_of(struct)
     parameters = {k: v for k, v in (struct.parameters or {}).items() if v is not None}
     _refuse_unusable(struct, name, parameters)
-    stored = stored_as(struct.sd, f"table {name}")
+    stored = _stored_as(struct.sd, f"table {name}")
     kept = (*KEPT_BY_METASTORE, CREATED_COLUMNS)
     noted = {k: v for k, v in parameters.items() if k not in kept}
     noted, comment = split_comment(noted)
@@ -180,7 +173,7 @@ def _write_obstacle(struct: Struct, parameters: Mapping[str, str]) -> str | None
     types = {f.name.lower(): f.type for f in struct.sd.cols}
     for column in bucketing.columns:
         kind = types.get(column)
-        if kind is None or not is_bucketable(_type_from(kind), bucketing.version):
+        if kind is None or not is_bucketable(type_of_hive(kind), bucketing.version):
             return f'It is bucketed by "{column}" of type {kind}, which Hive hashes in its own way.'
     return None
 
@@ -192,16 +185,19 @@ def columns_from(fields: Sequence[Struct], name: TableName) -> tuple[Column, ...
         column = given(field.name, f"the name of a column of {name}")
         text = given(field.type, f'the type of column "{column}" of {name}')
         try:
-            kind = _type_from(text)
+            kind = type_of_hive(text)
         except ValueError as error:
             raise UnsupportedStatementError(f'column "{column}" of table {name}: {error}') from None
         columns.append(Column(column.lower(), kind, field.comment))
     return tuple(columns)
 
 
-def _type_from(text: str) -> ColumnType:
-    # Hive's type has the time zone of the session that made the table. It does not affect values.
-    return parse_type(_ZONE.sub(r"\1", text))
+def _stored_as(descriptor: Struct, what: str) -> StoredAs:
+    """The format of a StorageDescriptor. UnsupportedStatementError for another one."""
+    serde = descriptor.serdeInfo
+    if serde is None:
+        return stored_as(descriptor.inputFormat, "", {}, what)
+    return stored_as(descriptor.inputFormat, serde.serializationLib, serde.parameters or {}, what)
 
 
 def _bucketing(descriptor: Struct, parameters: Mapping[str, str]) -> Bucketing | None:
@@ -285,7 +281,7 @@ def change_fields(fields: Sequence[Struct], columns: Sequence[Column]) -> list[S
     same = {}
     for field in fields:
         try:
-            same[Column(field.name.lower(), _type_from(field.type), field.comment)] = field
+            same[Column(field.name.lower(), type_of_hive(field.type), field.comment)] = field
         except ValueError:
             continue
     return [same.get(column) or field_of(column) for column in columns]
@@ -294,31 +290,6 @@ def change_fields(fields: Sequence[Struct], columns: Sequence[Column]) -> list[S
 def field_of(column: Column) -> Struct:
     """The FieldSchema of a column."""
     return hms.FieldSchema(name=column.name, type=hive_type(column.type), comment=column.comment)
-
-
-def hive_type(kind: ColumnType) -> str:
-    """The text of a type as Hive keeps it, with names of fields without quotes.
-
-    UnsupportedStatementError for a name that Hive could not read back (Hive TypeInfoUtils).
-
-    >>> hive_type(parse_type("array<struct<`a b`:decimal(3,1)>>"))
-    'array<struct<a b:decimal(3,1)>>'
-    """
-    match kind:
-        case ArrayType(element):
-            return f"array<{hive_type(element)}>"
-        case MapType(key, value):
-            return f"map<{hive_type(key)},{hive_type(value)}>"
-        case StructType(fields):
-            return f"struct<{','.join(f'{_field_name(n)}:{hive_type(t)}' for n, t in fields)}>"
-        case PrimitiveType() | DecimalType() | CharType():
-            return str(kind)
-
-
-def _field_name(name: str) -> str:
-    if not all(c.isalnum() or c in "_. $" for c in name):
-        raise UnsupportedStatementError(f"Hive cannot read the field name {name!r} in a type")
-    return name
 
 
 def _parameters(table: Table) -> dict[str, str]:
@@ -337,6 +308,8 @@ def own_parameters(noted: Mapping[str, str], comment: str | None) -> dict[str, s
 
 
 def _table_type(table: Table) -> str:
+    if table.is_materialized_view:
+        return MATERIALIZED_VIEW
     return "EXTERNAL_TABLE" if table.external else "MANAGED_TABLE"
 
 
@@ -365,7 +338,7 @@ def partition_from(struct: Struct, table: Struct) -> Partition:
     name = PartitionName.of(list(zip(keys, struct.values, strict=True)))
     what = f"partition {name} of table {table.dbName}.{table.tableName}"
     stored = given(table.sd, f"how table {table.dbName}.{table.tableName} is stored")
-    if stored_as(struct.sd, what) != stored_as(stored, "the table"):
+    if _stored_as(struct.sd, what) != _stored_as(stored, "the table"):
         raise UnsupportedStatementError(f"{what} is stored in another way than its table")
     if (stored.numBuckets or 0) > 0 and struct.sd.numBuckets != stored.numBuckets:
         raise UnsupportedStatementError(

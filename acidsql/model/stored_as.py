@@ -1,10 +1,9 @@
-"""The format of a table's files, by the classes and properties of its storage descriptor."""
+"""The format of a table's files, by the classes and properties that Hive keeps with a table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.model.storage_classes import STORAGE_CLASSES
@@ -38,23 +37,21 @@ class StoredAs:
     field_delimiter: str = FIELD_DELIMITER
 
 
-def stored_as(descriptor: Any, what: str) -> StoredAs:
-    """The format of a StorageDescriptor.
+def stored_as(reader: str, serde: str, properties: Mapping[str, str], what: str) -> StoredAs:
+    """The format of files by Hive's classes, and by the properties of the SerDe.
 
     UnsupportedStatementError for another format; ``what`` names the table or partition in it.
     """
-    serde = descriptor.serdeInfo
-    library = serde.serializationLib if serde is not None else ""
-    kind = _BY_READER.get(descriptor.inputFormat)
-    if kind is None or _BY_SERDE.get(library) is not kind:
+    kind = _BY_READER.get(reader)
+    if kind is None or _BY_SERDE.get(serde) is not kind:
         raise UnsupportedStatementError(
             f"the files of {what} are in a format that is not supported",
-            detail=f"Hive reads them by {descriptor.inputFormat} with {library}.",
+            detail=f"Hive reads them by {reader} with {serde}.",
             hint="ORC, Parquet and delimited text can be read.",
         )
     if kind is not FileFormat.TEXT:
         return StoredAs(kind)
-    return StoredAs(kind, _text_delimiter(serde.parameters or {}, what))
+    return StoredAs(kind, _text_delimiter(properties, what))
 
 
 def _text_delimiter(properties: Mapping[str, str], what: str) -> str:
