@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from acidsql.check.checked_bucket import CheckedBucket
 from acidsql.check.checked_file import open_data, problem_of, schema_misfit
 from acidsql.check.result import CheckResult
+from acidsql.engines.avro_reader import row_count
 from acidsql.engines.row_selection import row_files
 from acidsql.engines.selection import directory_state, plain_row_ids
 from acidsql.errors import AcidSqlError, CorruptFileError
@@ -100,10 +101,12 @@ class _Directory:
             return None
 
     def _row_count_of_other(self, path: str) -> int:
-        """The number of rows of a Parquet file, or of line feeds of a text file."""
+        """The number of rows of a Parquet or Avro file, or of line feeds of a text file."""
         with self.storage.open_input(path) as stream:
             if self.snapshot.table.format is FileFormat.TEXT:
                 return sum(chunk.count(b"\n") for chunk in iter(partial(stream.read, 1 << 20), b""))
+            if self.snapshot.table.format is FileFormat.AVRO:
+                return row_count(stream, path, self.snapshot.table.columns)
             try:
                 with pq.ParquetFile(stream) as parquet:
                     return sum(batch.num_rows for batch in parquet.iter_batches())

@@ -16,6 +16,7 @@ from typing_extensions import assert_never
 from acidsql.definitions.constraints import constrained, refuse_misfits, remaining, renamed
 from acidsql.definitions.create_table import column_of, refuse_bad_columns
 from acidsql.definitions.partition import altering
+from acidsql.definitions.table_kind import refuse_columns
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -34,7 +35,7 @@ _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 def add_columns(statement: AddColumns, scope: Scope) -> Result:
     """Add columns after the others. Rows written before have NULL there."""
     table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
-    return _alter(table, with_columns(table, statement.columns).columns, scope)
+    return _alter(statement.target, table, with_columns(table, statement.columns).columns, scope)
 
 
 def with_columns(table: Table, definitions: Sequence[ColumnDefinition]) -> Table:
@@ -64,7 +65,9 @@ def change_column(statement: ChangeColumn, scope: Scope) -> Result:
     _refuse_bucket_column(table, old, new, statement.column)
     columns = tuple(new if c == old else c for c in table.columns)
     renames = (old.name, new.name) if new.name != old.name else None
-    return _alter(table, columns, scope, renames=renames, added=statement.constraints)
+    return _alter(
+        statement.target, table, columns, scope, renames=renames, added=statement.constraints
+    )
 
 
 def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
@@ -85,7 +88,7 @@ def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
             )
         _refuse_change(table, old, column, definition.name)
         _refuse_bucket_column(table, old, column, definition.name)
-    return _alter(table, tuple(new), scope)
+    return _alter(statement.target, table, tuple(new), scope)
 
 
 def drop_columns(statement: DropColumns, scope: Scope) -> Result:
@@ -114,7 +117,7 @@ def drop_columns(statement: DropColumns, scope: Scope) -> Result:
             f"only the last columns of {table.name} can be dropped",
             hint="In text files columns are found by position.",
         )
-    return _alter(table, left, scope)
+    return _alter(statement.target, table, left, scope)
 
 
 def _kept(
@@ -122,14 +125,15 @@ def _kept(
 ) -> Sequence[Column]:
     """The columns that are not dropped.
 
-    Parquet finds columns by name, so any column may be dropped. Text finds them by position, so
-    only the last ones may. UnsupportedStatementError for a dropped column of an ORC table.
+    Parquet and Avro find columns by name, so any column may be dropped. Text finds them by
+    position, so only the last ones may. UnsupportedStatementError for a dropped column of an ORC
+    table.
     """
     names = {c.name for c in new}
     match table.format:
         case FileFormat.ORC:
             kept = table.columns
-        case FileFormat.PARQUET:
+        case FileFormat.PARQUET | FileFormat.AVRO:
             kept = tuple(c for c in table.columns if c.name in names)
         case FileFormat.TEXT:
             kept = table.columns[: len(new)]
@@ -154,6 +158,7 @@ def _kept(
 
 
 def _alter(
+    target: TableRef,
     table: Table,
     columns: Sequence[Column],
     scope: Scope,
@@ -169,6 +174,7 @@ def _alter(
             parameters[POSITIONAL_EVOLUTION] = "true"
         kept = remaining(now, columns) if renames is None else renamed(now, *renames)
         altered = replace(now, columns=tuple(columns), parameters=parameters, constraints=kept)
+        refuse_columns(altered, {"line": target.line, "column": target.column})
         refuse_misfits(altered, _retyped(now.columns, altered.columns), scope)
         altered = replace(altered, constraints=constrained(altered, added, scope))
         with scope.store.committing(txn.txn_id):

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.avro import avro_obstacle
 from acidsql.model.names import TableName
 from acidsql.model.table import HIVE4_NAMES, Column, FileFormat, Table, TableKind
 from acidsql.model.types import CharType, DecimalType, PrimitiveType
@@ -34,7 +35,13 @@ def refuse_bad_kind(table: Table, place: dict[str, Any]) -> None:
     refuse_properties(table.parameters, place)
     hint = "STORED AS ORC, or 'transactional_properties' = 'insert_only'."
     refuse_acid_format(table, place, hint)
+    refuse_columns(table, place)
+
+
+def refuse_columns(table: Table, place: dict[str, Any]) -> None:
+    """UnsupportedStatementError for columns that files of the table's format cannot hold."""
     _refuse_text(table, place)
+    _refuse_avro(table, place)
 
 
 def refuse_unknown_values(
@@ -94,6 +101,28 @@ def _refuse_text(table: Table, place: dict[str, Any]) -> None:
         raise UnsupportedStatementError(
             f'column "{other[0].name}": the type {other[0].type} is not supported in text files',
             hint="Store the table as ORC or PARQUET.",
+            **place,
+        )
+
+
+def _refuse_avro(table: Table, place: dict[str, Any]) -> None:
+    """UnsupportedStatementError for what files of Avro cannot hold, or do not say right."""
+    if table.format is not FileFormat.AVRO:
+        return
+    for column in table.columns:
+        obstacle = avro_obstacle(column)
+        if obstacle is not None:
+            raise UnsupportedStatementError(
+                f'column "{column.name}" {obstacle}',
+                hint="Store the table as ORC or PARQUET.",
+                **place,
+            )
+    given = next((k for k in table.parameters if k.lower().startswith("avro.schema.")), None)
+    if given is not None:
+        raise UnsupportedStatementError(
+            f"'{given}' is not supported",
+            detail="The schema of the files is that of the columns.",
+            hint="Leave it out, and list the columns.",
             **place,
         )
 

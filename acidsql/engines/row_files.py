@@ -1,4 +1,4 @@
-"""Files of plain rows: ORC, Parquet or text, without event columns, written and read with pyarrow.
+"""Files of plain rows: ORC, Parquet, Avro or text, without event columns.
 
 Plain and insert-only tables hold such files, as Hive reads and writes them.
 """
@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from typing_extensions import assert_never
 
+from acidsql.engines.avro_reader import read_avro
+from acidsql.engines.avro_sink import AvroSink
 from acidsql.engines.parquet_sink import ParquetSink
 from acidsql.engines.text_rows import encode_lines
 from acidsql.errors import ConfigError, StorageError
@@ -89,6 +91,8 @@ class RowWriter:
                 return MendedSink(self.path, self._schema, **options)
             case FileFormat.PARQUET:
                 return ParquetSink(self.path, self._schema, self._format.compression)
+            case FileFormat.AVRO:
+                return AvroSink(self.path, self._format.columns)
             case FileFormat.TEXT:
                 return open(self.path, "wb")
             case _:
@@ -106,7 +110,7 @@ class RowWriter:
         match self._format.format:
             case FileFormat.ORC:
                 self._open.write(arrays)
-            case FileFormat.PARQUET:
+            case FileFormat.PARQUET | FileFormat.AVRO:
                 self._open.write(self._table(arrays))
             case FileFormat.TEXT:
                 columns, delimiter = self._format.columns, self._format.field_delimiter
@@ -158,7 +162,7 @@ class _ClearErrors:
 
 
 def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[pa.RecordBatch]:
-    """The rows of an ORC or Parquet file in the table's columns, found by name.
+    """The rows of an ORC, Parquet or Avro file in the table's columns, found by name.
 
     A column that the file lacks is null.
     """
@@ -171,6 +175,8 @@ def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[
             with pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as parquet:
                 for batch in parquet.iter_batches(_BATCH_ROWS):
                     yield _named(batch, format.columns)
+        case FileFormat.AVRO:
+            yield from read_avro(source, path, format.columns)
         case FileFormat.TEXT:
             raise AssertionError("lines of text are copied, not read")
         case _:

@@ -56,7 +56,7 @@ def _clauses(cursor: Cursor) -> tuple[str | None, str]:
     if cursor.accept("STORED"):
         stored_as = parse_format(cursor)
     elif cursor.accept("USING"):
-        stored_as = parse_source(cursor, "Write USING ORC or PARQUET, or STORED AS TEXTFILE.")
+        stored_as = parse_source(cursor, "Write USING ORC, PARQUET or AVRO, or STORED AS TEXTFILE.")
     if is_delimited and stored_as != FileFormat.TEXT.value:
         cursor.source.analysis_error(
             f"ROW FORMAT DELIMITED cannot be used with STORED AS {stored_as}", at

@@ -9,7 +9,7 @@ from acidsql.grammar.properties import properties
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import FIELD_DELIMITER, FileFormat
 
-_FORMATS = "Write STORED AS ORC, PARQUET or TEXTFILE."
+_FORMATS = "Write STORED AS ORC, PARQUET, AVRO or TEXTFILE."
 _LEAVE_OUT = "Leave it out: a table is an ACID table of ORC files, unless a clause says otherwise."
 _TEXT_PROPERTIES = {"line.delim": "\n", "serialization.null.format": "\\N"}
 """What LazySimpleSerDe may be told beside the delimiter: that text is as it is here."""
@@ -37,7 +37,9 @@ def parse_format(cursor: Cursor) -> str:
     if cursor.sees("INPUTFORMAT"):
         return _parse_file_classes(cursor).value
     return _format(
-        cursor, "STORED AS", "Write STORED AS ORC, PARQUET or TEXTFILE; full-ACID tables are ORC."
+        cursor,
+        "STORED AS",
+        "Write STORED AS ORC, PARQUET, AVRO or TEXTFILE; full-ACID tables are ORC.",
     )
 
 
@@ -122,7 +124,7 @@ def parse_serde_properties(cursor: Cursor) -> tuple[str | None, tuple[str, ...]]
 def parse_file_format(cursor: Cursor) -> str:
     """Parse what stands behind SET FILEFORMAT: a format, or Hive's classes with their SERDE."""
     if not cursor.sees("INPUTFORMAT"):
-        return _format(cursor, "SET FILEFORMAT", "Write ORC, PARQUET or TEXTFILE.")
+        return _format(cursor, "SET FILEFORMAT", "Write ORC, PARQUET, AVRO or TEXTFILE.")
     found = _parse_file_classes(cursor)
     if cursor.sees("SERDE"):
         require_serde(cursor, parse_serde(cursor), found.value)

@@ -28,6 +28,11 @@ STORAGE_CLASSES: Mapping[FileFormat, StorageClasses] = {
         f"{_IO}parquet.MapredParquetInputFormat",
         f"{_IO}parquet.MapredParquetOutputFormat",
     ),
+    FileFormat.AVRO: StorageClasses(
+        "org.apache.hadoop.hive.serde2.avro.AvroSerDe",
+        f"{_IO}avro.AvroContainerInputFormat",
+        f"{_IO}avro.AvroContainerOutputFormat",
+    ),
     FileFormat.TEXT: StorageClasses(
         "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
         "org.apache.hadoop.mapred.TextInputFormat",

@@ -47,7 +47,7 @@ def stored_as(reader: str, serde: str, properties: Mapping[str, str], what: str)
         raise UnsupportedStatementError(
             f"the files of {what} are in a format that is not supported",
             detail=f"Hive reads them by {reader} with {serde}.",
-            hint="ORC, Parquet and delimited text can be read.",
+            hint="ORC, Parquet, Avro and delimited text can be read.",
         )
     if kind is not FileFormat.TEXT:
         return StoredAs(kind)

@@ -52,6 +52,7 @@ class FileFormat(Enum):
 
     ORC = "ORC"
     PARQUET = "PARQUET"
+    AVRO = "AVRO"
     TEXT = "TEXTFILE"
 
 

@@ -141,11 +141,13 @@ def _insert_only(
 
 
 def _file_format(path: str, storage: Storage) -> FileFormat:
-    """The format by the first bytes: ORC and Parquet have magic numbers, any other file is text."""
+    """The format by the first bytes: all but text have magic numbers."""
     with storage.open_input(path) as source:
         start = source.read(4)
     if start == b"PAR1":
         return FileFormat.PARQUET
+    if start == b"Obj\x01":
+        return FileFormat.AVRO
     return FileFormat.ORC if start.startswith(b"ORC") else FileFormat.TEXT
 
 

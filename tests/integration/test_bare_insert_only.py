@@ -47,7 +47,7 @@ def test_what_does_not_go_together_is_an_error(session: Session, warehouse: Path
     written(session, "TEXTFILE")
     path, schema = str(warehouse / "t"), "id int, s string"
     for more, message in (
-        ({"stored_as": "AVRO"}, "stored_as must be one of ORC, PARQUET, TEXTFILE"),
+        ({"stored_as": "RCFILE"}, "stored_as must be one of ORC, PARQUET, AVRO, TEXTFILE"),
         ({"stored_as": "PARQUET", "row_id": True}, "rows stored as PARQUET have no row ids"),
         ({"field_delimiter": "||"}, "field_delimiter must be one ASCII character"),
     ):

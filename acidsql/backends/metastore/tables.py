@@ -12,6 +12,7 @@ from acidsql.backends.metastore.locations import location_of, place_of
 from acidsql.backends.metastore.sense import NonsenseError, given
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.bucketing import is_bucketable
+from acidsql.model.avro import avro_obstacle
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.hive_types import hive_type, type_of_hive
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
@@ -153,11 +154,27 @@ def _refuse_mismatch(table: Table) -> None:
                 f'column "{column.name}" of table {table.name}: {column.type} is not supported in'
                 " text files"
             )
+    if table.format is FileFormat.AVRO:
+        _refuse_avro(table)
     skipped = [k for k in ("skip.header.line.count", "skip.footer.line.count")
                if table.parameters.get(k, "0") != "0"]  # fmt: skip
     if table.format is FileFormat.TEXT and skipped:
         raise UnsupportedStatementError(
             f"the text files of table {table.name} have lines that are no rows ('{skipped[0]}')"
+        )
+
+
+def _refuse_avro(table: Table) -> None:
+    """UnsupportedStatementError for files whose columns acidsql cannot read as Hive does."""
+    for column in table.columns:
+        obstacle = avro_obstacle(column)
+        if obstacle is not None:
+            raise UnsupportedStatementError(
+                f'column "{column.name}" of table {table.name} {obstacle}'
+            )
+    if any(key.lower().startswith("avro.schema.") for key in table.parameters):
+        raise UnsupportedStatementError(
+            f"the columns of table {table.name} are those of a schema of its own (avro.schema…)"
         )
 
 

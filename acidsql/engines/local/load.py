@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -12,6 +12,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from acidsql.engines.avro_reader import field_names, row_count
 from acidsql.engines.output import OutputFile, Target, partition_text
 from acidsql.errors import AnalysisError, InvalidValueError, MissingFileError, StorageError
 from acidsql.layout.dir_names import OriginalFile, is_hidden, parse_directory
@@ -183,6 +184,10 @@ def _checked(stream: BinaryIO, path: str, table: Table) -> int:
                     return int(parquet.metadata.num_rows)
             except pa.ArrowException as error:
                 raise InvalidValueError(f"{path} is not a Parquet file") from error
+        case FileFormat.AVRO:
+            _refuse_other_names(field_names(stream, path), path, table)
+            stream.seek(0)
+            return row_count(stream, path, table.columns)
         case FileFormat.TEXT:
             return 0
 
@@ -197,6 +202,16 @@ def _refuse_other_columns(found: pa.Schema, path: str, table: Table) -> None:
         detail=f"It has {_columns(found)}; the table has {_columns(wanted)}.",
         hint="Read the file with Spark, then INSERT INTO … SELECT.",
     )
+
+
+def _refuse_other_names(found: Sequence[str], path: str, table: Table) -> None:
+    wanted = [c.name for c in table.columns]
+    if found != wanted:
+        raise InvalidValueError(
+            f"the columns of {path} are not those of table {table.name}",
+            detail=f"It has {', '.join(found)}; the table has {', '.join(wanted)}.",
+            hint="Make a table with the columns of the file, then INSERT INTO … SELECT.",
+        )
 
 
 def _refuse_nanoseconds(kinds: Iterable[pa.DataType], path: str) -> None:

@@ -89,7 +89,7 @@ class NumberedRows:
                         yield from reader.read(piece)
 
         size = sum(f.size for f in files)
-        frame = _numbers(spark, len(tasks), size).mapInArrow(read, self.schema)
+        frame = numbers(spark, len(tasks), size).mapInArrow(read, self.schema)
         return Events(frame, self.values)
 
     @property
@@ -175,7 +175,15 @@ class NumberedRows:
             # Spark's reader rounds down, too.
             whole = map_leaves(array, is_exact, microseconds_of)
             arrays.append(whole.cast(arrow_type(column.type), safe=False))
-        return pa.RecordBatch.from_arrays(arrays, names=[PARTITION, *ROW_ID_COLUMNS, *self._names])
+        return self._of(arrays)
+
+    def named(self, arrays: Sequence[Array], path: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a file, in the columns of `schema`. ``arrays`` are all of them but FILE."""
+        yield from self._with_file(self._of(arrays), path)
+
+    def _of(self, arrays: Sequence[Array]) -> pa.RecordBatch:
+        names = [PARTITION, *ROW_ID_COLUMNS, *self._names]
+        return pa.RecordBatch.from_arrays(list(arrays), names=names)
 
 
 def row_ids(first: RowId, row: int, count: int) -> list[NDArray[Any]]:
@@ -207,7 +215,7 @@ def _tasks(files: Sequence[SelectedFile]) -> list[list[Piece]]:
     return tasks
 
 
-def _numbers(spark: SparkSession, count: int, size: int) -> DataFrame:
+def numbers(spark: SparkSession, count: int, size: int) -> DataFrame:
     """The numbers below ``count``, one a task.
 
     If ``size`` bytes are many, it is a frame whose size Spark does not know.

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.orc as pa_orc
 
 from acidsql.layout.arrow import Array
+from acidsql.orc.calendar import proleptic
 from acidsql.orc.footer import (
     FOOTER_ROWS,
     FOOTER_STATISTICS,
@@ -36,7 +37,6 @@ from acidsql.orc.nested import children_of, with_children
 from acidsql.orc.protobuf import as_bytes, bytes_field, fields, varint_field
 from acidsql.orc.run_length import Unsigned, decode_unsigned
 from acidsql.orc.stripe import SECONDARY, StripeFooter, read_stripe_footer
-from acidsql.orc.timestamps.calendar import proleptic
 from acidsql.orc.timestamps.stored import is_fine, restored
 
 _KINDS = (TIMESTAMP, TIMESTAMP_INSTANT)

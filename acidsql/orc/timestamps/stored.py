@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.layout.arrow import Array
+from acidsql.orc.calendar import proleptic_days
 from acidsql.orc.exact import Longs, exact, is_exact, microseconds, parts_of
 from acidsql.orc.run_length import Unsigned
-from acidsql.orc.timestamps.calendar import proleptic_days
 
 BASE_S = 1_420_070_400
 """2015-01-01 in seconds since 1970: ORC counts seconds from there."""

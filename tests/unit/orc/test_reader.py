@@ -17,7 +17,7 @@ from acidsql.orc.reader import (
     read_events,
     read_row_ids,
 )
-from acidsql.orc.timestamps.calendar import proleptic
+from acidsql.orc.calendar import proleptic
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, columns, insert_file
 

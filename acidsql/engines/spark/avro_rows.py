@@ -1,0 +1,72 @@
+"""Avro files as frames: tasks read them, because Spark alone has no reader of Avro."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.engines.avro_reader import read_avro
+from acidsql.engines.selection import SelectedFile, source_of
+from acidsql.engines.spark.events import Events
+from acidsql.engines.spark.row_numbers import TASK_BYTES, NumberedRows, numbers, row_ids
+from acidsql.model.ids import WriteId
+from acidsql.model.row_id import CODEC_V1, RowId
+from acidsql.orc.schema import arrow_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FIRST = RowId(WriteId(0), CODEC_V1, 0)
+"""The row id that numbering begins with. No row shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AvroRows:
+    """What a task needs to read whole Avro files in the columns of ``rows``."""
+
+    rows: NumberedRows
+
+    def scan(self, spark: SparkSession, files: Sequence[SelectedFile]) -> Events:
+        """The rows of the files."""
+        tasks = _tasks(files)
+        reader = self
+
+        def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for number in batch.column(0):
+                    for file in tasks[int(number.as_py())]:
+                        yield from reader.read(file)
+
+        size = sum(f.size for f in files)
+        frame = numbers(spark, len(tasks), size).mapInArrow(read, self.rows.schema)
+        return Events(frame, self.rows.values)
+
+    def read(self, file: SelectedFile) -> Iterator[pa.RecordBatch]:
+        """The rows of a file, in the columns of `NumberedRows.schema`."""
+        row = 0
+        columns = self.rows.columns
+        for batch in read_avro(source_of(file.path, self.rows.storage), file.path, columns):
+            count = batch.num_rows
+            ids = [np.full(count, file.partition, np.int32), *row_ids(_FIRST, row, count)]
+            arrays = [pa.array(i) for i in ids]
+            for column, array in zip(columns, batch.columns, strict=True):
+                arrays.append(array.cast(arrow_type(column.type)))
+            yield from self.rows.named(arrays, file.path)
+            row += count
+
+
+def _tasks(files: Sequence[SelectedFile]) -> list[list[SelectedFile]]:
+    """The files that each task reads, about `TASK_BYTES` of them."""
+    tasks: list[list[SelectedFile]] = []
+    room = 0
+    for file in files:
+        if room <= 0:
+            tasks.append([])
+            room = TASK_BYTES
+        tasks[-1].append(file)
+        room -= file.size
+    return tasks
