@@ -17,7 +17,7 @@ import fastavro
 import numpy as np
 import pyarrow as pa
 
-from acidsql.errors import CorruptFileError, InvalidValueError
+from acidsql.errors import AcidSqlError, CorruptFileError, InvalidValueError
 from acidsql.layout.arrow import Array
 from acidsql.model.avro import PROLEPTIC
 from acidsql.model.table import Column
@@ -63,6 +63,11 @@ def read_avro(
         rows: list[Any] = []
         block: Any
         for block in blocks:
+            if block.num_records > block.bytes_.getbuffer().nbytes:
+                raise CorruptFileError(
+                    f'file "{path}" is not a whole Avro file',
+                    detail=f"A block of {block.num_records} records is too short for them.",
+                )
             for _ in range(block.num_records):
                 rows.append(fastavro.schemaless_reader(block.bytes_, raw, None))
                 if len(rows) == _BATCH_ROWS:
@@ -95,7 +100,9 @@ def _opened(source: BinaryIO | str) -> Iterator[BinaryIO]:
 def _clear_errors(path: str) -> Iterator[None]:
     try:
         yield
-    except (ValueError, EOFError, KeyError, TypeError, IndexError, OverflowError) as error:
+    except AcidSqlError:
+        raise
+    except Exception as error:  # fastavro and its codecs have many kinds
         text = str(error).split("\n", 1)[0] or type(error).__name__
         raise CorruptFileError(f'file "{path}" is not a whole Avro file', detail=text) from error
 

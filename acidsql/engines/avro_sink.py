@@ -1,7 +1,7 @@
 """Avro files as Hive's AvroSerDe writes them: each value may be null.
 
-Days are those of the Gregorian calendar, and the file says so. Hive 4 goes by that. Hive 3 reads
-no others.
+A day before 1582-10-15 is refused: of what a file may say about its calendar, Hive 3 heeds nothing,
+and Hive 4's vectorised reader not all.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Any
 
 import fastavro
 import pyarrow as pa
+import pyarrow.compute as pc
 from fastavro.write import Writer
 
+from acidsql.errors import InvalidValueError
 from acidsql.layout.arrow import Array
 from acidsql.model.avro import PROLEPTIC
 from acidsql.model.table import Column
@@ -26,6 +28,8 @@ from acidsql.model.types import (
     PrimitiveType,
     StructType,
 )
+from acidsql.orc.footer import SWITCH_DAY
+from acidsql.orc.nested import map_leaves
 
 _CODEC = "deflate"
 _NUMBERS = {
@@ -57,7 +61,7 @@ class AvroSink:
         """Write the rows, in the types of `row_schema`."""
         names = [c.name for c in self._columns]
         values = [
-            [convert(v) for v in _plain(rows.column(c.name)).to_pylist()]
+            [convert(v) for v in _days(rows.column(c.name), c).to_pylist()]
             for c, convert in zip(self._columns, self._values, strict=True)
         ]
         for row in zip(*values, strict=True):
@@ -106,9 +110,28 @@ def _schema(kind: ColumnType, numbers: Iterator[int]) -> Schema:
             return _NUMBERS[str(kind)]
 
 
-def _plain(column: Array) -> Array:
-    """The column with days as numbers: Python has no date before year 1 or after year 9999."""
-    return column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
+def _days(values: Array, column: Column) -> Array:
+    """The values with days as numbers: Python has no date after the year 9999.
+
+    InvalidValueError for a day that readers do not agree on.
+    """
+    return map_leaves(_one(values), pa.types.is_date32, lambda days: _numbers(days, column))
+
+
+def _one(values: Array) -> Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def _numbers(days: Array, column: Column) -> Array:
+    numbers = days.cast(pa.int32())
+    first = pc.min(numbers).as_py()
+    if first is not None and first < SWITCH_DAY:
+        raise InvalidValueError(
+            f'column "{column.name}" has a date before 1582-10-15',
+            detail="Hive 3 and Hive 4 take it for different days in Avro files.",
+            hint="Store the table as ORC or PARQUET.",
+        )
+    return numbers
 
 
 def _written(kind: ColumnType) -> Convert:

@@ -14,6 +14,7 @@ INSERT_ONLY = "TBLPROPERTIES ('transactional' = 'true', 'transactional_propertie
 STORED = {
     "ORC": "STORED AS ORC",
     "PARQUET": "STORED AS PARQUET",
+    "AVRO": "STORED AS AVRO",
     "TEXTFILE": "ROW FORMAT DELIMITED FIELDS TERMINATED BY ';' STORED AS TEXTFILE",
 }
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.errors import CorruptFileError, MissingFileError, StorageError
+from acidsql.orc.calendar import proleptic
 from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.reader import (
     Beginning,
@@ -17,7 +18,6 @@ from acidsql.orc.reader import (
     read_events,
     read_row_ids,
 )
-from acidsql.orc.calendar import proleptic
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, columns, insert_file
 

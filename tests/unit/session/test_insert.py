@@ -139,7 +139,7 @@ def test_overwrite(session: Session) -> None:
     assert rows(session, "t") == []
 
 
-@pytest.mark.parametrize("format", ["ORC", "PARQUET", "TEXTFILE"])
+@pytest.mark.parametrize("format", ["ORC", "PARQUET", "AVRO", "TEXTFILE"])
 @pytest.mark.parametrize("kind", [INSERT_ONLY, ""])
 def test_tables_of_plain_rows(session: Session, tmp_path: Path, format: str, kind: str) -> None:
     session.execute(f"CREATE TABLE f (k int, v varchar(3)) STORED AS {format} {kind}")

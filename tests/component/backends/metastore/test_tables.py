@@ -38,6 +38,8 @@ WHOLE = Table(
 COLUMNS = (Column("id", parse_type("int")), Column("v", parse_type("string")))
 PLAIN = Table(TableName("default", "p"), COLUMNS, "/w/p", parameters={"bucketing_version": "2"})
 
+AVRO = replace(PLAIN, format=FileFormat.AVRO)
+
 
 def struct(table=PLAIN, descriptor=None, **fields):
     """As a metastore sends the table, with other fields here and there."""
@@ -57,6 +59,7 @@ def struct(table=PLAIN, descriptor=None, **fields):
         PLAIN,
         replace(PLAIN, parameters={"EXTERNAL": "TRUE"}),
         replace(PLAIN, format=FileFormat.PARQUET, location="hdfs://nn:8020/w/p"),
+        replace(PLAIN, format=FileFormat.AVRO),
         replace(PLAIN, format=FileFormat.TEXT),
         *(replace(PLAIN, format=FileFormat.TEXT, field_delimiter=c) for c in ",|\t7"),
         replace(PLAIN, parameters={"transactional": "true",
@@ -137,6 +140,10 @@ def test_a_materialized_view_of_hive_is_read_only():
          "not supported"),
         ({"descriptor": {"cols": [hms.FieldSchema(name="u", type="uniontype<int,string>")]}},
          'column "u" of table default.p: uniontype columns are not supported'),
+        ({"table": AVRO, "descriptor": {"cols": [hms.FieldSchema(name="t", type="timestamp")]}},
+         'column "t" of table default.p is of type timestamp'),
+        ({"table": AVRO, "parameters": {"avro.schema.url": "hdfs://nn/s.avsc"}},
+         r"a schema of its own \(avro.schema…\)"),
         ({"descriptor": {"storedAsSubDirectories": True}}, "a skewed table"),
         ({"descriptor": {"location": None}}, "without a directory"),
         ({"accessType": 1, "requiredReadCapabilities": ["SECRETREAD", "EXTREAD"]},
