@@ -27,6 +27,7 @@ from acidsql.grammar.database import (
 )
 from acidsql.grammar.delete import parse_delete
 from acidsql.grammar.explain import parse_explain_words
+from acidsql.grammar.export_table import parse_export, parse_import
 from acidsql.grammar.fragment import starts_query
 from acidsql.grammar.insert import parse_insert
 from acidsql.grammar.insert_directory import parse_insert_directory, sees_insert_directory
@@ -87,6 +88,8 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     **_CHANGES,
     "TRUNCATE": parse_truncate,
     "LOAD": parse_load,
+    "EXPORT": parse_export,
+    "IMPORT": parse_import,
     "CHECK": parse_check,
     "ANALYZE": parse_analyze,
     "VACUUM": parse_vacuum,

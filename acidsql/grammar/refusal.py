@@ -46,13 +46,11 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "REPLACE": ("REPLACE is not supported", "Write CREATE OR REPLACE TABLE."),
     "MAP": ("MAP … USING is not supported", "Use Spark SQL functions."),
     "REDUCE": ("REDUCE … USING is not supported", "Use Spark SQL functions."),
-    "EXPORT": ("EXPORT is not supported", "Write INSERT OVERWRITE DIRECTORY '/path' SELECT …."),
-    "IMPORT": ("IMPORT is not supported", "Read the files with Spark, then INSERT INTO."),
 }
 STATEMENT_WORDS = (
     "ABORT", "ALTER", "ANALYZE", "BEGIN", "CHECK", "COMMIT", "CREATE", "DELETE", "DESCRIBE", "DROP",
-    "EXPLAIN", "INSERT", "LOAD", "MERGE", "MSCK", "RESET", "ROLLBACK", "SELECT", "SHOW", "START",
-    "TABLE", "TRUNCATE", "UPDATE", "VACUUM", "VALUES", "WITH",
+    "EXPLAIN", "EXPORT", "IMPORT", "INSERT", "LOAD", "MERGE", "MSCK", "RESET", "ROLLBACK", "SELECT",
+    "SHOW", "START", "TABLE", "TRUNCATE", "UPDATE", "VACUUM", "VALUES", "WITH",
 )  # fmt: skip
 """The first words of statements, for hints."""
 _DEFINED = ("TABLE", "VIEW", "DATABASE")

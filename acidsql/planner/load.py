@@ -36,7 +36,8 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
         overwrite=statement.overwrite,
         static_partition=static,
         target=table.kind,
-        by_rows=_needs_rows(table, static),
+        by_rows=bool(statement.places) or _needs_rows(table, static),
+        places=statement.places,
     )
 
 

@@ -17,7 +17,8 @@ class LoadPlan(Node):
     files are copied. Other files are moved.
 
     With ``by_rows``, the rows are read and written as by an INSERT … SELECT, and the files stay.
-    The last columns of the files are then the partition columns without a value.
+    The last columns of the files are then the partition columns without a value. Or else the files
+    are those of an export, below ``places``: directories, each with the name of its partition.
     """
 
     kind: Literal["load"] = "load"
@@ -28,3 +29,4 @@ class LoadPlan(Node):
     static_partition: tuple[tuple[str, str | None], ...] = ()
     target: TableKind = TableKind.FULL_ACID
     by_rows: bool = False
+    places: tuple[tuple[str | None, str], ...] = ()

@@ -20,6 +20,8 @@ from acidsql.definitions.create_table_as import create_table_as
 from acidsql.definitions.create_view import create_temporary_view, define_view
 from acidsql.definitions.evolution import evolve
 from acidsql.definitions.exchange_partition import exchange_partition
+from acidsql.definitions.export_table import export_table
+from acidsql.definitions.import_table import import_table
 from acidsql.definitions.insert_directory import insert_directory
 from acidsql.definitions.name_pattern import matching
 from acidsql.definitions.shows import show
@@ -59,6 +61,8 @@ from acidsql.statements import (
     EngineDefinition,
     ExchangePartition,
     Explain,
+    ExportTable,
+    ImportTable,
     Insert,
     InsertDirectory,
     Merge,
@@ -116,8 +120,8 @@ class Dispatch:
                 return run_query(statement, block, self.open_txn, scope, self.engine, self.leases)
             case _ if isinstance(statement, WriteStatement):
                 return self._write(statement, scope, block)
-            case InsertDirectory():
-                return insert_directory(statement, self.open_txn, scope, self.engine)
+            case InsertDirectory() | ExportTable() | ImportTable():
+                return self._transfer(statement, scope)
             case Explain():
                 return explain(statement, scope, self.engine, self.open_txn.policy, block)
             case Check():
@@ -145,6 +149,18 @@ class Dispatch:
         result = run_write(found.statement, block, self.open_txn, scope, self.engine)
         result.columns_added = [column.name for column in found.new]
         return result
+
+    def _transfer(
+        self, statement: InsertDirectory | ExportTable | ImportTable, scope: Scope
+    ) -> Result:
+        """Bring rows from tables into files of nobody, or back."""
+        match statement:
+            case InsertDirectory():
+                return insert_directory(statement, self.open_txn, scope, self.engine)
+            case ExportTable():
+                return export_table(statement, self.open_txn, scope, self.engine)
+            case ImportTable():
+                return import_table(statement, self.open_txn, scope, self.engine)
 
     def _show(
         self,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from acidsql.background.vacuum import vacuum_locks
 from acidsql.definitions.analyze import analyze_locks
 from acidsql.definitions.evolution import Evolution, evolution_of
+from acidsql.definitions.import_table import import_locks
 from acidsql.definitions.locks import definition_locks
 from acidsql.definitions.partition import alter_locks
 from acidsql.execution.result import Result, text_rows
@@ -22,7 +23,7 @@ from acidsql.planner.accesses import query_accesses, write_accesses
 from acidsql.planner.analyze import plan_analyze
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
-from acidsql.planner.names import SeenNames, new_name, table_name
+from acidsql.planner.names import SeenNames, find_target, new_name, table_name
 from acidsql.planner.planner import make_plan
 from acidsql.planner.query import plan_query
 from acidsql.plans.explain import explain as plan_text
@@ -42,6 +43,8 @@ from acidsql.statements import (
     Definition,
     EngineDefinition,
     Explain,
+    ExportTable,
+    ImportTable,
     Insert,
     InsertDirectory,
     Merge,
@@ -167,6 +170,11 @@ def _unplanned_locks(statement: Explained, scope: Scope) -> Sequence[LockCompone
         return analyze_locks(plan_analyze(statement, scope.names, scope.arguments).table)
     if isinstance(statement, Vacuum):
         return vacuum_locks(statement, scope)
+    if isinstance(statement, ExportTable):
+        table = find_target(statement.target, scope.names)
+        return lock_components([Access.of(table.name, Operation.SELECT)])
+    if isinstance(statement, ImportTable):
+        return import_locks(statement, scope)
     if isinstance(statement, Check):
         plan = plan_check(statement, scope.names, scope.arguments)
         return lock_components([Access.of(plan.table, Operation.SELECT)])

@@ -239,8 +239,8 @@ def _refuse_in_block(statement: Statement) -> None:
     is_temporary = isinstance(statement, CreateView) and statement.is_temporary
     if not (is_temporary or isinstance(statement, _ALLOWED)):
         raise UnsupportedStatementError(
-            "CREATE, ALTER, DROP, COMMENT ON, MSCK, ANALYZE, VACUUM and INSERT OVERWRITE DIRECTORY"
-            " are not allowed in a transaction",
+            "CREATE, ALTER, DROP, COMMENT ON, MSCK, ANALYZE, VACUUM, EXPORT, IMPORT and INSERT"
+            " OVERWRITE DIRECTORY are not allowed in a transaction",
             detail="It cannot be rolled back.",
             hint="COMMIT or ROLLBACK first.",
             code=20007,

@@ -44,6 +44,7 @@ from acidsql.statements.database import (
 from acidsql.statements.definition import AlterTable, Definition, EngineDefinition
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
+from acidsql.statements.export_table import ExportTable, ImportTable
 from acidsql.statements.insert import Insert
 from acidsql.statements.insert_directory import InsertDirectory
 from acidsql.statements.load import Load
@@ -120,6 +121,8 @@ OtherStatement = (
     | Definition
     | EngineDefinition
     | InsertDirectory
+    | ExportTable
+    | ImportTable
     | Use
     | Show
     | EngineAnswer
@@ -170,6 +173,8 @@ __all__ = [
     "EngineDefinition",
     "ExchangePartition",
     "Explain",
+    "ExportTable",
+    "ImportTable",
     "Insert",
     "InsertDirectory",
     "Load",

@@ -12,6 +12,7 @@ from acidsql.statements.configuration import ConfigurationStatement
 from acidsql.statements.database import Use
 from acidsql.statements.definition import Definition, EngineDefinition
 from acidsql.statements.delete import Delete
+from acidsql.statements.export_table import ExportTable, ImportTable
 from acidsql.statements.insert import Insert
 from acidsql.statements.insert_directory import InsertDirectory
 from acidsql.statements.load import Load
@@ -48,6 +49,8 @@ Explained = (
     | Definition
     | EngineDefinition
     | InsertDirectory
+    | ExportTable
+    | ImportTable
     | Compact
     | Check
     | Analyze

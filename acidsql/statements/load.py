@@ -13,6 +13,8 @@ class Load:
     """LOAD DATA [LOCAL] INPATH ``path`` [OVERWRITE] INTO TABLE ``target`` [PARTITION (…)].
 
     Every ``partition`` item has a value. ``line`` and ``column`` are the place of the path.
+    ``places`` are set for an IMPORT: the directories below the path, each with the name of its
+    partition.
     """
 
     target: TableRef
@@ -22,3 +24,4 @@ class Load:
     partition: tuple[PartitionValue, ...]
     line: int
     column: int
+    places: tuple[tuple[str | None, str], ...] = ()

@@ -20,7 +20,6 @@ from acidsql.backends.metastore.partition_filters import filter_text
 from acidsql.backends.metastore.partitions import PartitionCalls, batches
 from acidsql.backends.metastore.statistics import WithoutStatistics
 from acidsql.backends.metastore.tables import (
-    STATISTICS,
     TRANSLATED,
     Struct,
     change_table,
@@ -38,6 +37,7 @@ from acidsql.backends.metastore.tables import (
 from acidsql.backends.metastore.undo import Undo
 from acidsql.backends.metastore.views import VIEW, change_view, is_view, view_from, view_to
 from acidsql.errors import UnsupportedStatementError
+from acidsql.model.metastore_parameters import STATISTICS
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.predicate import Predicate

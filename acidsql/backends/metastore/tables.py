@@ -15,6 +15,7 @@ from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.avro import avro_obstacle
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.hive_types import hive_type, type_of_hive
+from acidsql.model.metastore_parameters import KEPT_BY_METASTORE, STATISTICS
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.stored_as import StoredAs, serde_properties, stored_as
@@ -38,32 +39,8 @@ from acidsql.ports.catalog import Partition
 Struct = Any
 """A struct of the IDL: thriftpy2 makes its class when it loads the IDL."""
 
-STATISTICS = ("COLUMN_STATS_ACCURATE", "numRows", "rawDataSize")
-"""Parameters about rows. The first says whether these and the columns' statistics are right.
-
-If it says so, Hive answers queries from them (hive.compute.query.using.stats).
-"""
-
 TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 """The parameter that marks plain tables which the metastore has made external."""
-
-KEPT_BY_METASTORE = frozenset(
-    {
-        *STATISTICS,
-        "totalSize",
-        "numFiles",
-        "numFilesErasureCoded",
-        "numPartitions",
-        "transient_lastDdlTime",
-        "last_modified_by",
-        "last_modified_time",
-        "STATS_GENERATED",
-        "STATS_GENERATED_VIA_STATS_TASK",
-        "DO_NOT_UPDATE_STATS",
-        "CAPABILITIES",
-    }
-)
-"""Parameters that the metastore changes by itself. They are no properties of the table."""
 
 MATERIALIZED_VIEW = "MATERIALIZED_VIEW"
 """The type of a Table that is a materialized view (Hive TableType)."""

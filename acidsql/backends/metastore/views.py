@@ -8,7 +8,6 @@ from acidsql.backends.metastore.capabilities import write_refusal
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.sense import given
 from acidsql.backends.metastore.tables import (
-    KEPT_BY_METASTORE,
     Struct,
     change_fields,
     columns_from,
@@ -18,6 +17,7 @@ from acidsql.backends.metastore.tables import (
 )
 from acidsql.errors import UnsupportedStatementError
 from acidsql.model.comment import split_comment
+from acidsql.model.metastore_parameters import KEPT_BY_METASTORE
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import FileFormat
 from acidsql.model.view import View

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from acidsql.engines.local.load import checked_files
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark.insert import placed_rows, write_inserted_rows
 from acidsql.engines.spark.job import Job
-from acidsql.engines.spark.plain import rows_of_files
+from acidsql.engines.spark.plain import rows_of_files, scan_rows
+from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.settings import ansi
 from acidsql.errors import UnsupportedStatementError
-from acidsql.model.ids import StatementId
-from acidsql.model.names import quote_identifier
+from acidsql.model.ids import NO_WRITE_ID, StatementId
+from acidsql.model.names import PartitionName, quote_identifier
+from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Table
 from acidsql.model.types import VOID
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.sql_text import SqlText
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 def load_rows(
@@ -39,18 +46,37 @@ def load_rows(
         # Spark would look from the directory of its own process.
         plan = plan.model_copy(update={"path": os.path.abspath(plan.path)})
     table = job.context.tables[plan.table].table
-    source = _source(plan, table)
-    files = [
-        SelectedFile(0, path, size, None, row_filter=False)
-        for path, _, size in checked_files(plan, source, target.storage)
-    ]
-    rows = rows_of_files(job.spark, source, files, target.storage)
+    rows = _exported_rows(plan, job, table) if plan.places else _rows(plan, job, table)
     # A void column is NULL.
-    names = [column.name for column in source.columns if column.type != VOID]
+    names = [column.name for column in table.all_columns if column.type != VOID]
+    names = [name for name in names if name not in dict(plan.static_partition)]
     values = {name: SqlText.of(quote_identifier(name)) for name in names}
     with ansi(job.spark):
         placed = placed_rows(job, table, rows, values, dict(plan.static_partition))
     return write_inserted_rows(placed, table, target, statement_id)
+
+
+def _rows(plan: LoadPlan, job: Job, table: Table) -> DataFrame:
+    """The rows of the files, which are checked before."""
+    source = _source(plan, table)
+    files = [
+        SelectedFile(0, path, size, None, row_filter=False)
+        for path, _, size in checked_files(plan, source, job.storage)
+    ]
+    return rows_of_files(job.spark, source, files, job.storage)
+
+
+def _exported_rows(plan: LoadPlan, job: Job, table: Table) -> DataFrame:
+    """The rows of an export, read like those of an external table."""
+    source = replace(table, location=plan.path, bucketing=None, parameters={}, constraints=())
+    places = tuple(
+        PartitionLocation(None if name is None else PartitionName.parse(name), location)
+        for name, location in plan.places
+    )
+    snapshot = TableSnapshot(source, places, ValidWriteIdList(str(table.name), NO_WRITE_ID))
+    context = job.context
+    scan = scan_rows(job.spark, snapshot, context.txns, job.storage, job.kept, ScanRequest())
+    return scan.frame
 
 
 def _source(plan: LoadPlan, table: Table) -> Table:
