@@ -1,17 +1,20 @@
 """Avro files as Hive's AvroSerDe reads them: a column is found by its name.
 
-Days before 1582-10-15 are those of the Gregorian calendar if the file says so
-(``writer.proleptic``), those of the Julian one if it says the contrary, as files of Hive 4 do.
-Hive 3 writes Gregorian days and does not say so, and Hive 4 reads its files as if they had Julian
-ones. So those days of a silent file are refused.
+A file says in which calendar its days before 1582-10-15 are, and in which time zone its timestamps
+were written: ``writer.proleptic`` and ``writer.time.zone``. Hive 4 writes both. Hive 3 writes
+Gregorian days and does not say so, and Hive 4 reads its files as if they had Julian ones. Values
+that need what a file does not say are refused.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from decimal import Decimal
+from dataclasses import dataclass
+from decimal import Context, Decimal
 from typing import Any, BinaryIO
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import fastavro
 import numpy as np
@@ -19,7 +22,7 @@ import pyarrow as pa
 
 from acidsql.errors import AcidSqlError, CorruptFileError, InvalidValueError
 from acidsql.layout.arrow import Array
-from acidsql.model.avro import PROLEPTIC
+from acidsql.model.avro import MILLISECONDS_PER_DAY, PROLEPTIC, TIME_ZONE
 from acidsql.model.table import Column
 from acidsql.model.types import (
     ArrayType,
@@ -37,6 +40,12 @@ from acidsql.orc.schema import row_schema
 _BATCH_ROWS = 10_000
 _STRUCTURE = ("type", "name", "namespace", "size", "symbols")
 """What a schema says of the bytes, beside what is in it."""
+_EXACTLY = Context(prec=100)
+"""More digits than any decimal has: Python's own context would round after 28 of them."""
+_UTC = ("UTC", "Z", "GMT", "Etc/UTC")
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+_FIRST_MOVED = -2_208_988_800_000
+"""1900-01-01 in milliseconds. Java knows older offsets of zones by other rules than Hive's."""
 _INTEGERS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 Schema = Any
@@ -55,10 +64,10 @@ def read_avro(
     with _clear_errors(path), _opened(source) as stream:
         blocks = fastavro.block_reader(stream)
         writer: Schema = blocks.writer_schema
-        days = _days(blocks.metadata, path)
+        clock = _Clock.of(blocks.metadata, path)
         fields = _fields(writer, path)
         schema = row_schema(columns)
-        values = [_column(c, fields, days, path) for c in columns]
+        values = [_column(c, fields, clock, path) for c in columns]
         raw: Any = fastavro.parse_schema(_raw(writer, {}))
         rows: list[Any] = []
         block: Any
@@ -138,33 +147,63 @@ def _raw(schema: Schema, known: dict[str, str]) -> Schema:
     return kept
 
 
-def _days(metadata: Mapping[str, str], path: str) -> Convert:
-    """What makes of a day of the file one of the Gregorian calendar."""
-    said = metadata.get(PROLEPTIC)
-    if said == "true":
-        return _same
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """What makes days and milliseconds of a file days and microseconds of a clock on the wall.
 
-    def day(value: int) -> int:
-        if value >= SWITCH_DAY:
+    ``proleptic`` and ``zone`` are what the file says.
+    """
+
+    proleptic: str | None
+    zone: str | None
+    path: str
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, str], path: str) -> _Clock:
+        return cls(metadata.get(PROLEPTIC), metadata.get(TIME_ZONE), path)
+
+    def day(self, value: int) -> int:
+        if value >= SWITCH_DAY or self.proleptic == "true":
             return value
-        if said == "false":
+        if self.proleptic == "false":
             return int(proleptic_days(np.array([value]))[0])
-        raise InvalidValueError(
-            f'file "{path}" has a date before 1582-10-15, and does not say in which calendar',
+        raise self._unknown("a date before 1582-10-15", "calendar")
+
+    def time(self, value: int) -> int:
+        """Hive moves a timestamp from the writer's time zone to UTC, and back (AvroSerializer)."""
+        if self.zone is None:
+            raise self._unknown("a timestamp", "time zone")
+        if self.zone not in _UTC:
+            value = self._moved(value)
+        day, rest = divmod(value, MILLISECONDS_PER_DAY)
+        return (self.day(day) * MILLISECONDS_PER_DAY + rest) * 1000
+
+    def _moved(self, value: int) -> int:
+        if value < _FIRST_MOVED:
+            raise self._unknown("a timestamp before 1900", "way of conversion")
+        try:
+            zone = ZoneInfo(str(self.zone))
+        except (ZoneInfoNotFoundError, ValueError):
+            raise self._unknown("a timestamp", f'time zone that is known ("{self.zone}")') from None
+        instant = _EPOCH + dt.timedelta(milliseconds=value)
+        offset = instant.astimezone(zone).utcoffset()
+        return value if offset is None else value + offset // dt.timedelta(milliseconds=1)
+
+    def _unknown(self, what: str, of: str) -> InvalidValueError:
+        return InvalidValueError(
+            f'file "{self.path}" has {what}, and does not say in which {of}',
             hint="Let Hive write the rows into a table of ORC files.",
         )
 
-    return day
-
 
 def _column(
-    column: Column, fields: Mapping[str, tuple[str, Schema]], days: Convert, path: str
+    column: Column, fields: Mapping[str, tuple[str, Schema]], clock: _Clock, path: str
 ) -> Callable[[Any], Any]:
     """What takes the value of a column out of a record."""
     if column.name not in fields:
         return lambda row: None
     name, schema = fields[column.name]
-    convert = _reading(schema, column.type, days)
+    convert = _reading(schema, column.type, clock)
     if convert is None:
         raise InvalidValueError(
             f'column "{column.name}" is {column.type}, and file "{path}" has {_named(schema)}'
@@ -172,43 +211,45 @@ def _column(
     return lambda row: convert(row[name])
 
 
-def _reading(schema: Schema, kind: ColumnType, days: Convert) -> Convert | None:
+def _reading(schema: Schema, kind: ColumnType, clock: _Clock) -> Convert | None:
     """What makes of a value of the file one of the type; None if the file's type does not fit."""
     if isinstance(schema, list):
         branches = [branch for branch in schema if branch != "null"]
-        return _reading(branches[0], kind, days) if len(branches) == 1 else None
-    found = _reading_value(schema, kind, days)
+        return _reading(branches[0], kind, clock) if len(branches) == 1 else None
+    found = _reading_value(schema, kind, clock)
     if found is None:
         return None
     return lambda value: None if value is None else found(value)
 
 
-def _reading_value(schema: Schema, kind: ColumnType, days: Convert) -> Convert | None:
+def _reading_value(schema: Schema, kind: ColumnType, clock: _Clock) -> Convert | None:
     name = schema["type"] if isinstance(schema, dict) else schema
     match kind:
         case ArrayType(element) if name == "array":
-            item = _reading(schema["items"], element, days)
+            item = _reading(schema["items"], element, clock)
             return None if item is None else lambda values: [item(v) for v in values]
         case MapType(_, value) if name == "map":
-            inner = _reading(schema["values"], value, days)
+            inner = _reading(schema["values"], value, clock)
             if inner is None:
                 return None
             return lambda pairs: [(key, inner(v)) for key, v in pairs.items()]
         case StructType() if name == "record":
-            return _struct(schema, kind, days)
+            return _struct(schema, kind, clock)
         case PrimitiveType() | CharType() | DecimalType():
-            return _reading_simple(schema, name, kind, days)
+            return _reading_simple(schema, name, kind, clock)
         case _:
             return None
 
 
-def _reading_simple(schema: Schema, name: str, kind: ColumnType, days: Convert) -> Convert | None:
+def _reading_simple(schema: Schema, name: str, kind: ColumnType, clock: _Clock) -> Convert | None:
     logical = schema.get("logicalType") if isinstance(schema, dict) else None
     match kind, name:
         case PrimitiveType("string") | CharType(), "string" | "enum":
             return _text(kind)
         case PrimitiveType("date"), "int":
-            return days if logical == "date" else None
+            return clock.day if logical == "date" else None
+        case PrimitiveType("timestamp"), "long":
+            return clock.time if logical == "timestamp-millis" else None
         case DecimalType(), "bytes" | "fixed":
             return _decimal(schema) if logical == "decimal" else None
         case _ if logical is not None:
@@ -228,17 +269,17 @@ def _text(kind: ColumnType) -> Convert:
 
 def _decimal(schema: Schema) -> Convert:
     scale = -int(schema.get("scale", 0))
-    return lambda value: Decimal(int.from_bytes(value, "big", signed=True)).scaleb(scale)
+    return lambda value: _EXACTLY.scaleb(Decimal(int.from_bytes(value, "big", signed=True)), scale)
 
 
-def _struct(schema: Schema, kind: StructType, days: Convert) -> Convert | None:
+def _struct(schema: Schema, kind: StructType, clock: _Clock) -> Convert | None:
     fields = {f["name"].lower(): (f["name"], f["type"]) for f in schema["fields"]}
     members: list[tuple[str, str, Convert]] = []
     for name, inner in kind.fields:
         if name.lower() not in fields:
             continue  # null
         original, found = fields[name.lower()]
-        convert = _reading(found, inner, days)
+        convert = _reading(found, inner, clock)
         if convert is None:
             return None
         members.append((name, original, convert))
@@ -283,6 +324,8 @@ def _batch(
 def _array(values: list[Any], kind: pa.DataType) -> Array:
     if pa.types.is_date32(kind):
         return pa.array(values, pa.int32()).cast(kind)
+    if pa.types.is_timestamp(kind):
+        return pa.array(values, pa.int64()).cast(kind)
     return pa.array(values, kind)
 
 

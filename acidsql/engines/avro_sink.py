@@ -11,13 +11,14 @@ from itertools import count
 from typing import Any
 
 import fastavro
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from fastavro.write import Writer
 
 from acidsql.errors import InvalidValueError
 from acidsql.layout.arrow import Array
-from acidsql.model.avro import PROLEPTIC
+from acidsql.model.avro import MILLISECONDS_PER_DAY, PROLEPTIC, TIME_ZONE
 from acidsql.model.table import Column
 from acidsql.model.types import (
     ArrayType,
@@ -28,6 +29,7 @@ from acidsql.model.types import (
     PrimitiveType,
     StructType,
 )
+from acidsql.orc.exact import is_exact, is_timestamp, parts_of
 from acidsql.orc.footer import SWITCH_DAY
 from acidsql.orc.nested import map_leaves
 
@@ -55,14 +57,18 @@ class AvroSink:
         self._values = [_written(c.type) for c in columns]
         self._file = open(path, "wb")  # noqa: SIM115 - closed by `close`
         schema: Any = fastavro.parse_schema(avro_schema(columns))
-        self._writer = Writer(self._file, schema, _CODEC, metadata={PROLEPTIC: "true"})
+        said = {PROLEPTIC: "true", TIME_ZONE: "UTC"}
+        self._writer = Writer(self._file, schema, _CODEC, metadata=said)
 
-    def write(self, rows: pa.Table) -> None:
-        """Write the rows, in the types of `row_schema`."""
+    def write(self, arrays: Sequence[Array]) -> None:
+        """Write rows, given as the arrays of the columns.
+
+        InvalidValueError for a day or time that readers do not agree on, or that would be cut.
+        """
         names = [c.name for c in self._columns]
         values = [
-            [convert(v) for v in _days(rows.column(c.name), c).to_pylist()]
-            for c, convert in zip(self._columns, self._values, strict=True)
+            [convert(v) for v in _numbered(array, c).to_pylist()]
+            for array, c, convert in zip(arrays, self._columns, self._values, strict=True)
         ]
         for row in zip(*values, strict=True):
             self._writer.write(dict(zip(names, row, strict=True)))
@@ -93,6 +99,8 @@ def _schema(kind: ColumnType, numbers: Iterator[int]) -> Schema:
             return "bytes"
         case PrimitiveType("date"):
             return {"type": "int", "logicalType": "date"}
+        case PrimitiveType("timestamp"):
+            return {"type": "long", "logicalType": "timestamp-millis"}
         case CharType(name, length):
             return {"type": "string", "logicalType": name, "maxLength": length}
         case DecimalType(precision, scale):
@@ -110,28 +118,45 @@ def _schema(kind: ColumnType, numbers: Iterator[int]) -> Schema:
             return _NUMBERS[str(kind)]
 
 
-def _days(values: Array, column: Column) -> Array:
-    """The values with days as numbers: Python has no date after the year 9999.
-
-    InvalidValueError for a day that readers do not agree on.
-    """
-    return map_leaves(_one(values), pa.types.is_date32, lambda days: _numbers(days, column))
+def _numbered(values: Array, column: Column) -> Array:
+    """The values with days and times as numbers: Python has no date after the year 9999."""
+    days = map_leaves(values, pa.types.is_date32, lambda leaf: _days(leaf, column))
+    return map_leaves(days, is_timestamp, lambda leaf: _milliseconds(leaf, column))
 
 
-def _one(values: Array) -> Array:
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+def _days(leaf: Array, column: Column) -> Array:
+    days = leaf.cast(pa.int32())
+    _refuse_before(days, SWITCH_DAY, "date", column)
+    return days
 
 
-def _numbers(days: Array, column: Column) -> Array:
-    numbers = days.cast(pa.int32())
-    first = pc.min(numbers).as_py()
-    if first is not None and first < SWITCH_DAY:
+def _milliseconds(leaf: Array, column: Column) -> Array:
+    """Milliseconds of a clock in UTC."""
+    if is_exact(leaf.type):
+        seconds, nanos = parts_of(leaf)
+    else:
+        ticks = np.asarray(leaf.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0), np.int64)
+        seconds, nanos = ticks // 10**6, ticks % 10**6 * 1000
+    if (nanos % 10**6).any():
         raise InvalidValueError(
-            f'column "{column.name}" has a date before 1582-10-15',
+            f'column "{column.name}" has a time with a fraction of a millisecond',
+            detail="Avro files keep milliseconds, and would lose it.",
+            hint="Write date_trunc('MILLISECOND', …), or store the table as ORC or PARQUET.",
+        )
+    nulls = np.asarray(leaf.is_null())
+    times = pa.array(seconds * 1000 + nanos // 10**6, pa.int64(), mask=nulls)
+    _refuse_before(times, SWITCH_DAY * MILLISECONDS_PER_DAY, "timestamp", column)
+    return times
+
+
+def _refuse_before(numbers: Array, least: int, what: str, column: Column) -> None:
+    first = pc.min(numbers).as_py()
+    if first is not None and first < least:
+        raise InvalidValueError(
+            f'column "{column.name}" has a {what} before 1582-10-15',
             detail="Hive 3 and Hive 4 take it for different days in Avro files.",
             hint="Store the table as ORC or PARQUET.",
         )
-    return numbers
 
 
 def _written(kind: ColumnType) -> Convert:

@@ -108,9 +108,9 @@ class RowWriter:
 
     def _write(self, arrays: Sequence[Array]) -> None:
         match self._format.format:
-            case FileFormat.ORC:
+            case FileFormat.ORC | FileFormat.AVRO:
                 self._open.write(arrays)
-            case FileFormat.PARQUET | FileFormat.AVRO:
+            case FileFormat.PARQUET:
                 self._open.write(self._table(arrays))
             case FileFormat.TEXT:
                 columns, delimiter = self._format.columns, self._format.field_delimiter

@@ -9,16 +9,15 @@ from acidsql.model.types import ArrayType, ColumnType, MapType, PrimitiveType, S
 
 PROLEPTIC = "writer.proleptic"
 """The key in a file's metadata that says whether days are those of the Gregorian calendar."""
+TIME_ZONE = "writer.time.zone"
+"""The key in a file's metadata that says in which zone its timestamps show what was written."""
+MILLISECONDS_PER_DAY = 86_400_000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_REFUSED = ("timestamp", "timestamp with local time zone", "void")
+_REFUSED = ("timestamp with local time zone", "void")
 
 
 def avro_obstacle(column: Column) -> str | None:
-    """Why files of Avro cannot hold the column, as a predicate; None if they can.
-
-    AvroSerDe keeps milliseconds of a timestamp only, and Hive 3 and Hive 4 move it between time
-    zones in different ways. So timestamps are refused.
-    """
+    """Why files of Avro cannot hold the column, as a predicate; None if they can."""
     if _NAME.fullmatch(column.name) is None:
         return "has a name that Avro does not allow"
     return _obstacle(column.type)

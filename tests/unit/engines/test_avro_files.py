@@ -57,6 +57,8 @@ def read(source: Any, of: tuple[Column, ...]) -> list[dict[str, Any]]:
 def is_held(value: Any) -> bool:
     """Whether the file can hold the value: no day of before 1582."""
     match value:
+        case dt.datetime():
+            return value.date() >= SWITCH and value.microsecond % 1000 == 0
         case dt.date():
             return value >= SWITCH
         case dict():
@@ -81,6 +83,8 @@ def as_avro(value: Any, kind: ColumnType) -> Any:
             return {name: as_avro(value[name], inner) for name, inner in fields}
         case PrimitiveType("float" | "double"):
             return repr(value)
+        case PrimitiveType("timestamp"):
+            return value.replace(tzinfo=dt.timezone.utc)
     return value
 
 
@@ -198,6 +202,36 @@ def test_old_days_need_a_calendar() -> None:
     with pytest.raises(InvalidValueError, match="does not say in which calendar"):
         read(made({"a": day}, rows), of)
     assert read(made({"a": day}, rows[1:]), of) == [{"a": SWITCH}]
+
+
+def test_times_need_a_zone() -> None:
+    """Hive moves what the clock showed from the writer's zone to UTC."""
+    kind = {"type": "long", "logicalType": "timestamp-millis"}
+    of = columns("a timestamp")
+    clock = dt.datetime(2024, 7, 1, 12, 30, 15, 250_000)
+    stored: Any = [{"a": clock.replace(tzinfo=dt.timezone.utc)}]
+    assert read(made({"a": kind}, stored, **{"writer.time.zone": "UTC"}), of) == [{"a": clock}]
+    berlin = {"writer.time.zone": "Europe/Berlin"}
+    moved: Any = [{"a": dt.datetime(2024, 7, 1, 10, 30, 15, 250_000, dt.timezone.utc)}]
+    assert read(made({"a": kind}, moved, **berlin), of) == [{"a": clock}]
+    old: Any = [{"a": dt.datetime(1899, 12, 31, tzinfo=dt.timezone.utc)}]
+    for rows, said in ((stored, {}), (old, berlin), (stored, {"writer.time.zone": "Mars/One"})):
+        with pytest.raises(InvalidValueError, match="does not say in which"):
+            read(made({"a": kind}, rows, **said), of)
+    assert read(made({"a": ["null", kind]}, [{"a": None}]), of) == [{"a": None}]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (dt.datetime(2024, 1, 1, 0, 0, 0, 1), "a fraction of a millisecond"),
+        (dt.datetime(1969, 12, 31, 23, 59, 59, 999_999), "a fraction of a millisecond"),
+        (dt.datetime(1582, 10, 14, 23), "a timestamp before 1582-10-15"),
+    ],
+)
+def test_times_that_are_not_written(tmp_path: Path, value: dt.datetime, why: str) -> None:
+    with pytest.raises(InvalidValueError, match=why):
+        written(tmp_path / "f", columns("a array<timestamp>"), [{"a": [None, value]}])
 
 
 @pytest.mark.parametrize("kind", ["date", "array<date>", "map<string,date>", "struct<d:date>"])
