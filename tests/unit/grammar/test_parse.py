@@ -139,7 +139,7 @@ def test_places_count_from_the_place_in_the_script(text: str, line: int, column:
 
 def test_an_error_counts_from_the_place_in_the_script() -> None:
     with pytest.raises(UnsupportedStatementError) as caught:
-        parse("EXPORT TABLE t", 7, 5)
+        parse("UNDROP TABLE t", 7, 5)
     assert (caught.value.line, caught.value.column) == (7, 5)
     with pytest.raises(SqlSyntaxError) as second:
         parse("SELECT a\n  FROM t WHERE )", 7, 5)
