@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from acidsql.definitions.leftovers import remove_leftovers
-from acidsql.definitions.partition import drop_together
-from acidsql.errors import AnalysisError, PartitionNotFoundError, UnsupportedStatementError
+from acidsql.definitions.partition import drop_together, no_partition_meets
+from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.commit import Uncommitted, write
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -123,13 +123,7 @@ def _moved(
     known = scope.store.partitions(source.name)
     moved = [p for p in known if set(wanted) <= set(p.name.items)]
     if not moved:
-        raise PartitionNotFoundError(
-            f"no partition of {source.name} meets PARTITION (…)",
-            hint="SHOW PARTITIONS lists the partitions.",
-            code=10006,
-            line=statement.source.line,
-            column=statement.source.column,
-        )
+        raise no_partition_meets(source, statement.source)
     there = set(scope.store.partition_names(target.name))
     for partition in moved:
         if _canonical(partition.name, target) in there:

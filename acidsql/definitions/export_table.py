@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from acidsql.errors import AnalysisError, PartitionNotFoundError, SqlError
+from acidsql.definitions.partition import no_partition_meets
+from acidsql.errors import AnalysisError, SqlError
 from acidsql.execution.places import chosen_path, refuse_result_place
 from acidsql.execution.query import planned_query
 from acidsql.execution.result import Result, count_text
@@ -108,13 +109,7 @@ def _chosen(
         p for p in snapshot.partitions if p.name is not None and wanted <= set(p.name.items)
     )
     if not places:
-        raise PartitionNotFoundError(
-            f"no partition of {table.name} meets PARTITION (…)",
-            hint="SHOW PARTITIONS lists the partitions.",
-            code=10006,
-            line=statement.target.line,
-            column=statement.target.column,
-        )
+        raise no_partition_meets(table, statement.target)
     chosen = replace(snapshot, partitions=places)
     return replace(context, tables={**context.tables, table.name: chosen})
 

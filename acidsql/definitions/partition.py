@@ -35,6 +35,7 @@ from acidsql.planner.partition import (
 )
 from acidsql.ports.catalog import Partition, Place, partition_exists, partition_not_found
 from acidsql.ports.storage import Storage, require_present
+from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.partition import (
     AddPartitions,
     DropPartitions,
@@ -114,15 +115,22 @@ def matched_partitions(
         if not found:
             missed.append(number)
         if not found and not ignored:
-            raise PartitionNotFoundError(
-                f"no partition of {table.name} meets PARTITION (…)",
-                hint="SHOW PARTITIONS lists the partitions. With DROP IF EXISTS this is no error.",
-                code=10006,
-                line=conditions[0].column.line,
-                column=conditions[0].column.column,
-            )
+            error = no_partition_meets(table, conditions[0].column)
+            error.hint = f"{error.hint} With DROP IF EXISTS this is no error."
+            raise error
         doomed |= dict.fromkeys(found)
     return list(doomed), missed
+
+
+def no_partition_meets(table: Table, place: Identifier | TableRef) -> PartitionNotFoundError:
+    """The error of a statement whose PARTITION (…) names no partition."""
+    return PartitionNotFoundError(
+        f"no partition of {table.name} meets PARTITION (…)",
+        hint="SHOW PARTITIONS lists the partitions.",
+        code=10006,
+        line=place.line,
+        column=place.column,
+    )
 
 
 def rename_partition(statement: RenamePartition, scope: Scope) -> Result:

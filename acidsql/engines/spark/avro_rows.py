@@ -12,7 +12,7 @@ import pyarrow as pa
 from acidsql.engines.avro_reader import read_avro
 from acidsql.engines.selection import SelectedFile, source_of
 from acidsql.engines.spark.events import Events
-from acidsql.engines.spark.row_numbers import TASK_BYTES, NumberedRows, numbers, row_ids
+from acidsql.engines.spark.row_numbers import TASK_BYTES, NumberedRows, read_in_tasks, row_ids
 from acidsql.model.ids import WriteId
 from acidsql.model.row_id import CODEC_V1, RowId
 from acidsql.orc.schema import arrow_type
@@ -32,17 +32,8 @@ class AvroRows:
 
     def scan(self, spark: SparkSession, files: Sequence[SelectedFile]) -> Events:
         """The rows of the files."""
-        tasks = _tasks(files)
-        reader = self
-
-        def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for number in batch.column(0):
-                    for file in tasks[int(number.as_py())]:
-                        yield from reader.read(file)
-
         size = sum(f.size for f in files)
-        frame = numbers(spark, len(tasks), size).mapInArrow(read, self.rows.schema)
+        frame = read_in_tasks(spark, _tasks(files), size, self.rows.schema, self.read)
         return Events(frame, self.rows.values)
 
     def read(self, file: SelectedFile) -> Iterator[pa.RecordBatch]:

@@ -7,9 +7,9 @@ with times or days that Spark's reader would change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +43,8 @@ from acidsql.ports.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+T = TypeVar("T")
 
 TASK_BYTES = 32 << 20
 """About what one task reads."""
@@ -79,17 +81,8 @@ class NumberedRows:
 
     def scan(self, spark: SparkSession, files: Sequence[SelectedFile]) -> Events:
         """The rows of the files."""
-        tasks = _tasks(files)
-        reader = self
-
-        def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for number in batch.column(0):
-                    for piece in tasks[int(number.as_py())]:
-                        yield from reader.read(piece)
-
         size = sum(f.size for f in files)
-        frame = numbers(spark, len(tasks), size).mapInArrow(read, self.schema)
+        frame = read_in_tasks(spark, _tasks(files), size, self.schema, self.read)
         return Events(frame, self.values)
 
     @property
@@ -215,7 +208,28 @@ def _tasks(files: Sequence[SelectedFile]) -> list[list[Piece]]:
     return tasks
 
 
-def numbers(spark: SparkSession, count: int, size: int) -> DataFrame:
+def read_in_tasks(
+    spark: SparkSession,
+    tasks: Sequence[Sequence[T]],
+    size: int,
+    schema: str,
+    read: Callable[[T], Iterator[pa.RecordBatch]],
+) -> DataFrame:
+    """What ``read`` yields of the pieces of each task, in the columns of ``schema``.
+
+    ``size`` is that of all pieces, in bytes.
+    """
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0):
+                for piece in tasks[int(number.as_py())]:
+                    yield from read(piece)
+
+    return _numbers(spark, len(tasks), size).mapInArrow(run, schema)
+
+
+def _numbers(spark: SparkSession, count: int, size: int) -> DataFrame:
     """The numbers below ``count``, one a task.
 
     If ``size`` bytes are many, it is a frame whose size Spark does not know.
