@@ -192,15 +192,15 @@ def _is_taken(name: TableName, statement: CreateView, scope: Scope) -> bool:
 
     Raises if it is taken by what the statement may not replace.
     """
-    is_table = scope.store.find_table(name) is not None
-    if is_table and statement.replaces:
+    table = scope.store.find_table(name)
+    if table is not None and statement.replaces:
         raise AnalysisError(
             "Existing table is not a view",
-            detail=f"{name} is a table.",
+            detail=f"{name} is a {table.noun}.",
             code=10218,
             **_place(statement.target),
         )
-    if statement.replaces or not (is_table or scope.names.find_view(name) is not None):
+    if statement.replaces or not (table is not None or scope.names.find_view(name) is not None):
         return False
     if not statement.if_not_exists:
         raise table_exists(name)

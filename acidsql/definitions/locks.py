@@ -23,6 +23,7 @@ from acidsql.model.table import Table
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import (
     SeenNames,
+    ViewRefusal,
     find_target,
     find_temporary,
     find_view_target,
@@ -94,7 +95,8 @@ def definition_locks(statement: Definition | EngineDefinition, scope: Scope) -> 
                 return []
             return drop_locks(find_dropped(statement, scope).name)
         case _:
-            return _alteration_locks(statement, find_target(statement.target, scope.names), scope)
+            table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
+            return _alteration_locks(statement, table, scope)
 
 
 def _view_locks(

@@ -12,6 +12,7 @@ from acidsql.definitions.table_kind import (
     TRANSACTIONAL,
     TRANSACTIONAL_PROPERTIES,
     normal_properties,
+    refuse_columns,
     refuse_properties,
     refuse_unknown_values,
 )
@@ -130,6 +131,7 @@ def _refuse_properties(table: Table, given: Mapping[str, str], place: dict[str, 
             **place,
         )
     refuse_properties(given, place)
+    refuse_columns(replace(table, parameters={**table.parameters, **given}), place)
     reserved = next((key for key in RESERVED if key in given), None)
     if reserved is not None:
         raise AnalysisError(f"the property '{reserved}' is reserved", **place)

@@ -85,19 +85,21 @@ def show_create_materialized_view(table: Table) -> Result:
     lines = [f"CREATE MATERIALIZED VIEW {quoted_table(table.name)}"]
     if table.comment is not None:
         lines.append(f"COMMENT {_literal(table.comment)}")
-    lines += _storage(table, has_location=True)
+    lines += _storage(table, has_location=True, with_external=True)
     lines += f"AS {table.parameters[MATERIALIZED_QUERY]}".split("\n")
     return text_rows("show", ["createtab_stmt"], [(line,) for line in lines])
 
 
-def _storage(table: Table, *, has_location: bool) -> list[str]:
-    """The clauses from ROW FORMAT to TBLPROPERTIES."""
+def _storage(table: Table, *, has_location: bool, with_external: bool = False) -> list[str]:
+    """The clauses from ROW FORMAT to TBLPROPERTIES, in which EXTERNAL may be a property."""
     lines = [f"STORED AS {table.format.value}"]
     if table.format is FileFormat.TEXT:
         lines.insert(0, f"ROW FORMAT DELIMITED FIELDS TERMINATED BY '{_delimiter(table)}'")
     if has_location:
         lines.append(f"LOCATION {_literal(table.location)}")
-    return lines + property_lines({k: v for k, v in table.shown.items() if k.lower() != "external"})
+    shown = table.shown.items()
+    kept = {k: v for k, v in shown if with_external or k.lower() != "external"}
+    return lines + property_lines(kept)
 
 
 def _delimiter(table: Table) -> str:

@@ -54,12 +54,11 @@ def _nothing_dropped(statement: DropView, scope: Scope) -> Result:
     table = scope.store.find_table(name)
     if table is not None:
         if statement.if_exists:  # as in Hive
-            return Result("drop", message=f"{name} is a table: nothing was dropped")
-        kind = "materialized view" if table.is_materialized_view else "table"
+            return Result("drop", message=f"{name} is a {table.noun}: nothing was dropped")
         raise UnsupportedStatementError(
             "Cannot drop a base table with DROP VIEW",
-            detail=f"{name} is a {kind}.",
-            hint=f"Write DROP {kind.upper()}.",
+            detail=f"{name} is a {table.noun}.",
+            hint=f"Write DROP {table.noun.upper()}.",
             **_place(ref),
         )
     if statement.if_exists:

@@ -20,7 +20,7 @@ import fastavro
 import numpy as np
 import pyarrow as pa
 
-from acidsql.errors import AcidSqlError, CorruptFileError, InvalidValueError
+from acidsql.errors import AcidSqlError, CorruptFileError, InvalidValueError, StorageError
 from acidsql.layout.arrow import Array
 from acidsql.model.avro import MILLISECONDS_PER_DAY, PROLEPTIC, TIME_ZONE
 from acidsql.model.table import Column
@@ -38,6 +38,8 @@ from acidsql.orc.footer import SWITCH_DAY
 from acidsql.orc.schema import row_schema
 
 _BATCH_ROWS = 10_000
+_BATCH_BYTES = 64 << 20
+"""How much of a file becomes a batch at the most, beside one record."""
 _STRUCTURE = ("type", "name", "namespace", "size", "symbols")
 """What a schema says of the bytes, beside what is in it."""
 _EXACTLY = Context(prec=100)
@@ -59,30 +61,43 @@ def read_avro(
     """The rows of a file in the types of the table's columns; a column that it lacks is null.
 
     CorruptFileError for a file that cannot be read; InvalidValueError for one whose columns have
-    other types.
+    other types; StorageError for one whose codec needs a package that is not installed.
     """
-    with _clear_errors(path), _opened(source) as stream:
-        blocks = fastavro.block_reader(stream)
-        writer: Schema = blocks.writer_schema
-        clock = _Clock.of(blocks.metadata, path)
+    with _opened(source) as stream:
+        with _clear_errors(path):
+            blocks = fastavro.block_reader(stream)
+            writer: Any = fastavro.parse_schema(blocks.writer_schema)
+        file = _File.of(blocks.metadata, _named_types(writer), path)
         fields = _fields(writer, path)
         schema = row_schema(columns)
-        values = [_column(c, fields, clock, path) for c in columns]
-        raw: Any = fastavro.parse_schema(_raw(writer, {}))
-        rows: list[Any] = []
-        block: Any
+        values = [_column(c, fields, file) for c in columns]
+        for rows in _records(blocks, writer, path):
+            yield _batch(rows, values, schema, path)
+
+
+def _records(blocks: Any, writer: Schema, path: str) -> Iterator[list[Any]]:
+    """The records, some at a time. What is not converted is as it lies in the file."""
+    rows: list[Any] = []
+    size = 0
+    with _clear_errors(path):
+        raw: Any = fastavro.parse_schema(_raw(writer))
         for block in blocks:
-            if block.num_records > block.bytes_.getbuffer().nbytes:
-                raise CorruptFileError(
-                    f'file "{path}" is not a whole Avro file',
-                    detail=f"A block of {block.num_records} records is too short for them.",
-                )
+            data, at = block.bytes_, 0
+            if not 0 <= block.num_records <= data.getbuffer().nbytes:
+                raise _corrupt(path, f"A block cannot have {block.num_records} records.")
             for _ in range(block.num_records):
-                rows.append(fastavro.schemaless_reader(block.bytes_, raw, None))
-                if len(rows) == _BATCH_ROWS:
-                    yield _batch(rows, values, schema, path)
-                    rows = []
-        yield _batch(rows, values, schema, path)
+                rows.append(fastavro.schemaless_reader(data, raw, None))
+                size, at = size + data.tell() - at, data.tell()
+                if len(rows) == _BATCH_ROWS or size > _BATCH_BYTES:
+                    yield rows
+                    rows, size = [], 0
+            if data.read(1):
+                raise _corrupt(path, f"A block has more than its {block.num_records} records.")
+    yield rows
+
+
+def _corrupt(path: str, detail: str) -> CorruptFileError:
+    return CorruptFileError(f'file "{path}" is not a whole Avro file', detail=detail)
 
 
 def row_count(source: BinaryIO, path: str, columns: Sequence[Column]) -> int:
@@ -113,54 +128,83 @@ def _clear_errors(path: str) -> Iterator[None]:
         raise
     except Exception as error:  # fastavro and its codecs have many kinds
         text = str(error).split("\n", 1)[0] or type(error).__name__
-        raise CorruptFileError(f'file "{path}" is not a whole Avro file', detail=text) from error
+        if "need to install" in text:
+            raise StorageError(f'file "{path}" cannot be read', detail=text) from error
+        raise _corrupt(path, text) from error
+
+
+def _named_types(schema: Schema) -> dict[str, Schema]:
+    """The types of a parsed schema that have a name, by which others may mean them."""
+    if isinstance(schema, list):
+        parts = schema
+    elif isinstance(schema, dict):
+        parts = [f["type"] for f in schema.get("fields", ())]
+        parts += [schema[key] for key in ("items", "values") if key in schema]
+        parts += [schema["type"]] if isinstance(schema["type"], dict | list) else []
+    else:
+        return {}
+    found = {schema["name"]: schema} if isinstance(schema, dict) and "name" in schema else {}
+    for part in parts:
+        found |= _named_types(part)
+    return found
 
 
 def _fields(schema: Schema, path: str) -> dict[str, tuple[str, Schema]]:
     """The columns of a file by their names in lower case: name and schema."""
     if not (isinstance(schema, dict) and schema.get("type") == "record"):
-        raise CorruptFileError(f'file "{path}" has no records', detail=f"It has {_named(schema)}.")
-    return {f["name"].lower(): (f["name"], f["type"]) for f in schema["fields"]}
+        raise CorruptFileError(f'file "{path}" has no records', detail=f"It has {_shown(schema)}.")
+    return _by_name(schema)
 
 
-def _raw(schema: Schema, known: dict[str, str]) -> Schema:
+def _by_name(record: Schema) -> dict[str, tuple[str, Schema]]:
+    """The fields by their names in lower case. Of names that differ in case only, Hive's counts."""
+    found: dict[str, tuple[str, Schema]] = {}
+    for field in record["fields"]:
+        name = field["name"]
+        if name == name.lower() or name.lower() not in found:
+            found[name.lower()] = (name, field["type"])
+    return found
+
+
+def _raw(schema: Schema) -> Schema:
     """The schema without logical types, whose values fastavro would convert."""
     if isinstance(schema, list):
-        return [_raw(branch, known) for branch in schema]
+        return [_raw(branch) for branch in schema]
     if not isinstance(schema, dict):
         return schema
-    kind = schema["type"]
     kept = {k: v for k, v in schema.items() if k in _STRUCTURE}
-    match kind:
+    match schema["type"]:
         case "record":
-            kept["fields"] = [
-                {"name": f["name"], "type": _raw(f["type"], known)} for f in schema["fields"]
-            ]
+            fields = [{"name": f["name"], "type": _raw(f["type"])} for f in schema["fields"]]
+            return {**kept, "fields": fields}
         case "array":
-            kept["items"] = _raw(schema["items"], known)
+            return {**kept, "items": _raw(schema["items"])}
         case "map":
-            kept["values"] = _raw(schema["values"], known)
+            return {**kept, "values": _raw(schema["values"])}
         case "enum" | "fixed":
-            pass
-        case _:
-            return _raw(kind, known)
-    return kept
+            return kept
+        case other:
+            return _raw(other)
 
 
 @dataclass(frozen=True, slots=True)
-class _Clock:
-    """What makes days and milliseconds of a file days and microseconds of a clock on the wall.
-
-    ``proleptic`` and ``zone`` are what the file says.
-    """
+class _File:
+    """What a file says of its values: their calendar, their time zone, and its named types."""
 
     proleptic: str | None
     zone: str | None
+    types: Mapping[str, Schema]
     path: str
 
     @classmethod
-    def of(cls, metadata: Mapping[str, str], path: str) -> _Clock:
-        return cls(metadata.get(PROLEPTIC), metadata.get(TIME_ZONE), path)
+    def of(cls, metadata: Mapping[str, str], types: Mapping[str, Schema], path: str) -> _File:
+        return cls(metadata.get(PROLEPTIC), metadata.get(TIME_ZONE), types, path)
+
+    def resolved(self, schema: Schema) -> Schema:
+        """The type itself, where only its name stands, or a dict without further words."""
+        if isinstance(schema, dict) and len(schema) == 1:
+            schema = schema["type"]
+        return self.types.get(schema, schema) if isinstance(schema, str) else schema
 
     def day(self, value: int) -> int:
         if value >= SWITCH_DAY or self.proleptic == "true":
@@ -197,59 +241,61 @@ class _Clock:
 
 
 def _column(
-    column: Column, fields: Mapping[str, tuple[str, Schema]], clock: _Clock, path: str
+    column: Column, fields: Mapping[str, tuple[str, Schema]], file: _File
 ) -> Callable[[Any], Any]:
     """What takes the value of a column out of a record."""
     if column.name not in fields:
         return lambda row: None
     name, schema = fields[column.name]
-    convert = _reading(schema, column.type, clock)
+    convert = _reading(schema, column.type, file)
     if convert is None:
         raise InvalidValueError(
-            f'column "{column.name}" is {column.type}, and file "{path}" has {_named(schema)}'
+            f'column "{column.name}" is {column.type}, and file "{file.path}" has {_shown(schema)}'
         )
     return lambda row: convert(row[name])
 
 
-def _reading(schema: Schema, kind: ColumnType, clock: _Clock) -> Convert | None:
+def _reading(schema: Schema, kind: ColumnType, file: _File) -> Convert | None:
     """What makes of a value of the file one of the type; None if the file's type does not fit."""
-    if isinstance(schema, list):
-        branches = [branch for branch in schema if branch != "null"]
-        return _reading(branches[0], kind, clock) if len(branches) == 1 else None
-    found = _reading_value(schema, kind, clock)
+    schema = file.resolved(schema)
+    branches = schema if isinstance(schema, list) else [schema]
+    branches = [b for b in map(file.resolved, branches) if b != "null"]
+    if not branches:
+        return lambda value: None
+    found = _reading_value(branches[0], kind, file) if len(branches) == 1 else None
     if found is None:
         return None
     return lambda value: None if value is None else found(value)
 
 
-def _reading_value(schema: Schema, kind: ColumnType, clock: _Clock) -> Convert | None:
+def _reading_value(schema: Schema, kind: ColumnType, file: _File) -> Convert | None:
     name = schema["type"] if isinstance(schema, dict) else schema
     match kind:
         case ArrayType(element) if name == "array":
-            item = _reading(schema["items"], element, clock)
+            item = _reading(schema["items"], element, file)
             return None if item is None else lambda values: [item(v) for v in values]
         case MapType(_, value) if name == "map":
-            inner = _reading(schema["values"], value, clock)
+            inner = _reading(schema["values"], value, file)
             if inner is None:
                 return None
             return lambda pairs: [(key, inner(v)) for key, v in pairs.items()]
         case StructType() if name == "record":
-            return _struct(schema, kind, clock)
+            return _struct(schema, kind, file)
         case PrimitiveType() | CharType() | DecimalType():
-            return _reading_simple(schema, name, kind, clock)
+            return _reading_simple(schema, name, kind, file)
         case _:
             return None
 
 
-def _reading_simple(schema: Schema, name: str, kind: ColumnType, clock: _Clock) -> Convert | None:
+def _reading_simple(schema: Schema, name: str, kind: ColumnType, file: _File) -> Convert | None:
     logical = schema.get("logicalType") if isinstance(schema, dict) else None
     match kind, name:
         case PrimitiveType("string") | CharType(), "string" | "enum":
             return _text(kind)
         case PrimitiveType("date"), "int":
-            return clock.day if logical == "date" else None
+            return file.day if logical == "date" else None
         case PrimitiveType("timestamp"), "long":
-            return clock.time if logical == "timestamp-millis" else None
+            return file.time if logical == "timestamp-millis" else None
         case DecimalType(), "bytes" | "fixed":
             return _decimal(schema) if logical == "decimal" else None
         case _ if logical is not None:
@@ -272,14 +318,14 @@ def _decimal(schema: Schema) -> Convert:
     return lambda value: _EXACTLY.scaleb(Decimal(int.from_bytes(value, "big", signed=True)), scale)
 
 
-def _struct(schema: Schema, kind: StructType, clock: _Clock) -> Convert | None:
-    fields = {f["name"].lower(): (f["name"], f["type"]) for f in schema["fields"]}
+def _struct(schema: Schema, kind: StructType, file: _File) -> Convert | None:
+    fields = _by_name(schema)
     members: list[tuple[str, str, Convert]] = []
     for name, inner in kind.fields:
         if name.lower() not in fields:
             continue  # null
         original, found = fields[name.lower()]
-        convert = _reading(found, inner, clock)
+        convert = _reading(found, inner, file)
         if convert is None:
             return None
         members.append((name, original, convert))
@@ -329,10 +375,10 @@ def _array(values: list[Any], kind: pa.DataType) -> Array:
     return pa.array(values, kind)
 
 
-def _named(schema: Schema) -> str:
+def _shown(schema: Schema) -> str:
     """The type of a schema, for messages."""
     if isinstance(schema, list):
-        return " or ".join(_named(branch) for branch in schema if branch != "null")
+        return " or ".join(_shown(branch) for branch in schema if branch != "null")
     if not isinstance(schema, dict):
         return str(schema)
     return str(schema.get("logicalType") or schema["type"])

@@ -10,7 +10,7 @@ from acidsql.grammar.view import parse_view_query
 from acidsql.statements.create_table import CreateTable, CreateTableAs
 from acidsql.statements.view import DropMaterializedView, RebuildMaterializedView, SetRewriting
 
-_CLAUSES = ("COMMENT", "ROW", "STORED", "LOCATION", "TBLPROPERTIES")
+_CLAUSES = ("COMMENT", "ROW", "STORED", "USING", "LOCATION", "TBLPROPERTIES")
 _REFUSED = ("PARTITIONED", "CLUSTERED", "DISTRIBUTED", "SORTED")
 
 
@@ -25,7 +25,8 @@ def parse_create_materialized_view(cursor: Cursor) -> CreateTableAs:
             cursor.offset,
             hint="Name the columns in the query: SELECT e AS name.",
         )
-    cursor.accept("DISABLE", "REWRITE")
+    if not cursor.accept("DISABLE", "REWRITE"):
+        cursor.accept("ENABLE", "REWRITE")
     clauses: dict[str, Any] = {}
     while not cursor.done and not cursor.sees("AS"):
         word = cursor.peek().word

@@ -156,6 +156,11 @@ class Table:
         return MATERIALIZED_QUERY in self.parameters
 
     @property
+    def noun(self) -> str:
+        """What messages call it."""
+        return "materialized view" if self.is_materialized_view else "table"
+
+    @property
     def hive4_names(self) -> bool:
         """Whether new files get Hive 4's names, which only Hive 4 reads right (docs/interop.md)."""
         return self.parameters.get(HIVE4_NAMES, "").lower() == "true"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from acidsql.errors import AnalysisError
 from acidsql.model.table import MATERIALIZED_QUERY, MATERIALIZED_TEXT, Table
 from acidsql.model.view import View
-from acidsql.planner.names import Names, find_target
+from acidsql.planner.names import Names, find_target, new_name
 from acidsql.planner.text import view_text
 from acidsql.plans.insert import InsertPlan
 from acidsql.statements.fragment import TableRef
@@ -17,7 +17,7 @@ def find_materialized(ref: TableRef, names: Names) -> Table:
     table = find_target(ref, names)
     if not table.is_materialized_view:
         raise AnalysisError(
-            f"{table.name} is not a materialized view", line=ref.line, column=ref.column
+            f"{new_name(ref, names)} is not a materialized view", line=ref.line, column=ref.column
         )
     return table
 

@@ -222,7 +222,7 @@ def find_target(ref: TableRef, names: Names, of_view: ViewRefusal = ViewRefusal.
     if isinstance(found, Table):
         if not found.is_materialized_view or of_view in (ViewRefusal.COMPACT, ViewRefusal.OTHER):
             return found
-        kind = "materialized view"
+        kind = found.noun
         message, code, _ = of_view.value
         message, code, hint = _OF_MATERIALIZED.get(of_view, (message, code, _REBUILD))
     else:
@@ -256,10 +256,11 @@ def find_view_target(ref: TableRef, names: Names) -> View:
     view = names.find_view(name)
     if view is not None:
         return view
-    if names.find_table(name) is not None:
+    table = names.find_table(name)
+    if table is not None:
         raise UnsupportedStatementError(
             "To alter a base table you need to use the ALTER TABLE command.",
-            detail=f"{name} is a table.",
+            detail=f"{name} is a {table.noun}.",
             code=10132,
             line=ref.line,
             column=ref.column,

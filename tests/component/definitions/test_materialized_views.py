@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from acidsql.errors import (
+    AnalysisError,
     StreamingConnectionError,
     TableNotFoundError,
     UnsupportedStatementError,
@@ -115,3 +116,24 @@ def test_drop_takes_the_right_kind_only(made):
 def test_a_rebuild_waits_like_an_overwrite(made):
     locks = made.execute("EXPLAIN LOCKS ALTER MATERIALIZED VIEW m REBUILD").fetchall()
     assert locks == [("default.m -> EXCLUSIVE",), ("default.t -> SHARED_READ",)]
+
+
+def test_explain_refuses_what_is_refused(made):
+    for sql in ("ALTER TABLE m ADD COLUMNS (z int)", "MSCK REPAIR TABLE m", "DROP TABLE m"):
+        with pytest.raises(UnsupportedStatementError):
+            made.execute(f"EXPLAIN {sql}")
+
+
+def test_a_temporary_table_of_the_name_is_called_so(made):
+    made.execute("CREATE TEMPORARY TABLE m (a int)")
+    with pytest.raises(AnalysisError, match=r"^1:24: default\.m is not a materialized view"):
+        made.execute("DROP MATERIALIZED VIEW m")
+
+
+def test_an_external_one_is_made_again_as_one(made):
+    table = made._store.find_table(NAME)
+    parameters = {**table.parameters, "EXTERNAL": "TRUE"}
+    del parameters["transactional"]
+    made._store.alter_table(replace(table, parameters=parameters))
+    lines = [line for (line,) in made.execute("SHOW CREATE TABLE m").fetchall()]
+    assert "  'EXTERNAL'='TRUE'," in lines

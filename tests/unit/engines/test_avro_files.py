@@ -274,6 +274,70 @@ def test_what_is_no_avro_file(content: bytes) -> None:
         row_count(io.BytesIO(content), "f", columns("a int"))
 
 
+def test_a_block_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Its count could say less than there is, and rows would be lost unnoticed."""
+    of = columns("a int")
+    whole = made({"a": ["null", "int"]}, [{"a": n} for n in range(5)]).getvalue()
+    at = len(whole) - 16 - 10 - 2  # before the sync marker, the values, and the block's size
+    assert whole[at] == 0x0A  # 5 records
+    for count in (0x02, 0x08, 0x0B, 0x01, 0x00):
+        damaged = whole[:at] + bytes([count]) + whole[at + 1 :]
+        with pytest.raises(CorruptFileError, match="is not a whole Avro file"):
+            read(io.BytesIO(damaged), of)
+
+
+def test_wide_decimals_keep_every_digit(tmp_path: Path) -> None:
+    """Python's own context rounds after 28 digits."""
+    of = columns("a decimal(38,0), b decimal(38,38), c array<decimal(38,2)>")
+    nines = int("9" * 38)
+    row = {
+        "a": Decimal(-nines),
+        "b": Decimal(f"0.{nines}"),
+        "c": [Decimal("123456789012345678901234567890123456.78")],
+    }
+    path = written(tmp_path / "f", of, [row])
+    assert read(path, of) == [row]
+
+
+def test_long_values_make_several_batches() -> None:
+    """Arrow's texts hold two GiB at the most."""
+    rows = [{"a": "x" * (8 << 20)} for _ in range(10)]
+    file = made({"a": "string"}, rows, "deflate")
+    batches = list(read_avro(file, "f", columns("a string")))
+    assert [batch.num_rows for batch in batches if batch.num_rows] == [8, 2]
+
+
+def test_types_that_are_meant_by_their_name() -> None:
+    """The second column of the same record, enum or fixed type has its name alone."""
+    record = {"type": "record", "name": "x.In", "fields": [{"name": "q", "type": "int"}]}
+    colour = {"type": "enum", "name": "Colour", "symbols": ["red", "blue"]}
+    schema = {
+        "a": record,
+        "b": ["null", "x.In"],
+        "c": colour,
+        "d": {"type": "array", "items": "Colour"},
+        "e": [{"type": "null"}, {"type": "int"}],
+        "f": "null",
+    }
+    row = {"a": {"q": 1}, "b": {"q": 2}, "c": "red", "d": ["blue"], "e": 5, "f": None}
+    of = columns("a struct<q:int>, b struct<q:int>, c string, d array<string>, e int, f string")
+    assert read(made(schema, [row]), of) == [row]
+
+
+def test_names_that_differ_in_case_only() -> None:
+    file = made({"ID": "int", "id": "string"}, [{"ID": 1, "id": "x"}])
+    assert read(file, columns("id string")) == [{"id": "x"}]
+
+
+def test_a_codec_without_its_package_is_no_damage(tmp_path: Path) -> None:
+    content = made({"a": "int"}, [{"a": 1}], "deflate").getvalue()
+    assert content.count(b"deflate") == 1
+    with pytest.raises(AcidSqlError) as caught:
+        read(io.BytesIO(content.replace(b"\x0edeflate", b"\x06lz4")), columns("a int"))
+    assert "install" in str(caught.value)
+    assert not isinstance(caught.value, CorruptFileError)
+
+
 def test_records_without_a_byte_are_refused() -> None:
     """A file of a few bytes could have any number of them."""
     with pytest.raises(CorruptFileError, match="is not a whole Avro file"):
