@@ -128,6 +128,4 @@ def _refuse_avro(table: Table, place: dict[str, Any]) -> None:
 
 
 def _fits_text(column: Column) -> bool:
-    zoned = PrimitiveType("timestamp with local time zone")
-    simple = isinstance(column.type, PrimitiveType | DecimalType | CharType)
-    return simple and column.type != zoned
+    return isinstance(column.type, PrimitiveType | DecimalType | CharType)

@@ -25,6 +25,7 @@ from acidsql.layout.arrow import Array
 from acidsql.model.avro import MILLISECONDS_PER_DAY, PROLEPTIC, TIME_ZONE
 from acidsql.model.table import Column
 from acidsql.model.types import (
+    VOID,
     ArrayType,
     CharType,
     ColumnType,
@@ -260,7 +261,7 @@ def _reading(schema: Schema, kind: ColumnType, file: _File) -> Convert | None:
     schema = file.resolved(schema)
     branches = schema if isinstance(schema, list) else [schema]
     branches = [b for b in map(file.resolved, branches) if b != "null"]
-    if not branches:
+    if not branches or kind == VOID:
         return lambda value: None
     found = _reading_value(branches[0], kind, file) if len(branches) == 1 else None
     if found is None:

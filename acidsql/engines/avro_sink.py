@@ -21,6 +21,7 @@ from acidsql.layout.arrow import Array
 from acidsql.model.avro import MILLISECONDS_PER_DAY, PROLEPTIC, TIME_ZONE
 from acidsql.model.table import Column
 from acidsql.model.types import (
+    VOID,
     ArrayType,
     CharType,
     ColumnType,
@@ -55,10 +56,14 @@ class AvroSink:
     def __init__(self, path: str, columns: Sequence[Column]) -> None:
         self._columns = columns
         self._values = [_written(c.type) for c in columns]
-        self._file = open(path, "wb")  # noqa: SIM115 - closed by `close`
         schema: Any = fastavro.parse_schema(avro_schema(columns))
         said = {PROLEPTIC: "true", TIME_ZONE: "UTC"}
-        self._writer = Writer(self._file, schema, _CODEC, metadata=said)
+        self._file = open(path, "wb")  # noqa: SIM115 - closed by `close`
+        try:
+            self._writer = Writer(self._file, schema, _CODEC, metadata=said)
+        except BaseException:
+            self._file.close()
+            raise
 
     def write(self, arrays: Sequence[Array]) -> None:
         """Write rows, given as the arrays of the columns.
@@ -76,8 +81,8 @@ class AvroSink:
     def close(self) -> None:
         """Finish the file. Idempotent."""
         if not self._file.closed:
-            self._writer.flush()
-            self._file.close()
+            with self._file:
+                self._writer.flush()
 
 
 def avro_schema(columns: Sequence[Column]) -> Schema:
@@ -88,7 +93,11 @@ def avro_schema(columns: Sequence[Column]) -> Schema:
 
 
 def _field(name: str, kind: ColumnType, numbers: Iterator[int]) -> Schema:
-    return {"name": name, "type": ["null", _schema(kind, numbers)], "default": None}
+    return {"name": name, "type": _nullable(kind, numbers), "default": None}
+
+
+def _nullable(kind: ColumnType, numbers: Iterator[int]) -> Schema:
+    return "null" if kind == VOID else ["null", _schema(kind, numbers)]
 
 
 def _schema(kind: ColumnType, numbers: Iterator[int]) -> Schema:
@@ -107,9 +116,9 @@ def _schema(kind: ColumnType, numbers: Iterator[int]) -> Schema:
             logical = {"logicalType": "decimal", "precision": precision, "scale": scale}
             return {"type": "bytes", **logical}
         case ArrayType(element):
-            return {"type": "array", "items": ["null", _schema(element, numbers)]}
+            return {"type": "array", "items": _nullable(element, numbers)}
         case MapType(_, value):
-            return {"type": "map", "values": ["null", _schema(value, numbers)]}
+            return {"type": "map", "values": _nullable(value, numbers)}
         case StructType(fields):
             name = f"record_{next(numbers)}"
             inner = [_field(n, t, numbers) for n, t in fields]

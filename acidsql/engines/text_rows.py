@@ -44,12 +44,20 @@ def _texts(array: Array, column: Column) -> Array:
             values = [None if v is None else _base64(v) for v in array.to_pylist()]
             return pa.array(values, pa.string())
         case PrimitiveType("timestamp"):
-            return pc.replace_substring_regex(pc.cast(array, pa.string()), r"\.?0*$", "")
+            return _clock_texts(array)
+        case PrimitiveType("timestamp with local time zone"):
+            utc = pc.cast(pc.cast(array, pa.timestamp("us", tz="UTC")), pa.timestamp("us"))
+            return pc.binary_join_element_wise(_clock_texts(utc), "UTC", " ")
         case PrimitiveType("float" | "double"):
             values = [None if v is None else _number(v) for v in array.to_pylist()]
             return pa.array(values, pa.string())
         case _:
             return pc.cast(array, pa.string())
+
+
+def _clock_texts(times: Array) -> Array:
+    """What a clock shows, without zeros at the end of the fraction."""
+    return pc.replace_substring_regex(pc.cast(times, pa.string()), r"\.?0*$", "")
 
 
 def _number(value: float) -> str:

@@ -13,7 +13,7 @@ TIME_ZONE = "writer.time.zone"
 """The key in a file's metadata that says in which zone its timestamps show what was written."""
 MILLISECONDS_PER_DAY = 86_400_000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_REFUSED = ("timestamp with local time zone", "void")
+_REFUSED = ("timestamp with local time zone",)
 
 
 def avro_obstacle(column: Column) -> str | None:

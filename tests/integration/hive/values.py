@@ -52,4 +52,6 @@ def _scalar(value: Any, kind: ColumnType) -> Any:
             return value if isinstance(value, str) else cell_text(value)
         case "boolean":
             return value in (True, "true")
+        case "timestamp with local time zone":  # Hive names the zone of its session
+            return cell_text(value).removesuffix(" UTC")
     return int(value) if name in INTEGER_BITS else cell_text(value)
