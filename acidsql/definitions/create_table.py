@@ -127,11 +127,11 @@ def make_table(
     return Result("create", message="\n".join([_created(table, adoption), *notes, *removed]))
 
 
-def notes_of(statement: CreateTable) -> list[str]:
+def notes_of(statement: CreateTable, sorted_by: str = "SORTED BY has") -> list[str]:
     """Lines for the message about clauses that are taken and have no effect."""
     notes = []
     if statement.sort_columns:
-        notes.append("SORTED BY has no effect: the rows of a file are not sorted.")
+        notes.append(f"{sorted_by} no effect: the rows of a file are not sorted.")
     if statement.skew_columns:
         notes.append("SKEWED BY has no effect: frequent values have no directories of their own.")
     return notes

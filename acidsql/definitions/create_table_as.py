@@ -15,7 +15,7 @@ from acidsql.definitions.create_table import (
     parameters_of,
     table_of,
 )
-from acidsql.definitions.materialized_view import query_parameters
+from acidsql.definitions.materialized_view import in_order_of, query_parameters
 from acidsql.definitions.query_types import column_names, definition_of, stored_types
 from acidsql.definitions.replaced_table import ReplacedTable, find_replaced, placed_beside
 from acidsql.definitions.table_defaults import with_defaults
@@ -55,6 +55,7 @@ from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
 _log = logging.getLogger(__name__)
+_ORDER_BY, _ORDER_ON = "SORTED BY has", "CLUSTERED ON, DISTRIBUTED ON and SORTED ON have"
 
 
 def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> Result:
@@ -89,13 +90,17 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         frame = engine.query(plan, context)
         columns = column_names(statement.query.source, frame.columns)
         table = _table(statement, name, frame, columns, scope)
-        table = replace(table, parameters={**table.parameters, **query})
+        if statement.is_materialized:
+            query = in_order_of(table, columns, query)
+            table = replace(table, parameters={**table.parameters, **query})
         if old is not None:
             table = placed_beside(table, old.table, scope, chosen=_has_location(statement))
             write_id = NO_WRITE_ID if is_plain else FIRST_WRITE_ID
         _require_empty(table, statement, scope, txn)
         job = _write(table, old, plan, columns, context, write_id, scope, engine, txn)
-    notes = [*notes_of(statement.table), *(old.remove_files() if old is not None else ())]
+    words = _ORDER_ON if statement.is_materialized else _ORDER_BY
+    removed = [] if old is None else old.remove_files()
+    notes = [*notes_of(statement.table, words), *removed]
     result = Result(
         "create",
         rows_inserted=job.rows_inserted,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from acidsql.definitions.name_pattern import matching
 from acidsql.errors import UnsupportedStatementError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
-from acidsql.model.names import TableName
-from acidsql.model.table import MATERIALIZED_QUERY, MATERIALIZED_TEXT
+from acidsql.model.names import TableName, quote_identifier
+from acidsql.model.table import MATERIALIZED_QUERY, MATERIALIZED_TEXT, Table
 from acidsql.planner.materialized_view import find_materialized
 from acidsql.planner.names import Names
 from acidsql.planner.view import expanded_text
@@ -33,6 +35,20 @@ def query_parameters(query: Query, names: Names, scope: Scope) -> dict[str, str]
         )
     text = expanded_text(query, names)
     return {MATERIALIZED_TEXT: query.source.text, MATERIALIZED_QUERY: text}
+
+
+def in_order_of(table: Table, columns: Sequence[str], query: Mapping[str, str]) -> dict[str, str]:
+    """The parameters with a query whose columns have the order of the table's.
+
+    ``columns`` are those of the user's query. Partition columns are the last ones of a table.
+    """
+    names = [c.name for c in table.all_columns]
+    if list(columns) == names:
+        return dict(query)
+    listed, given = (", ".join(map(quote_identifier, each)) for each in (names, columns))
+    alias, inner = quote_identifier(str(table.name)), query[MATERIALIZED_QUERY]
+    text = " ".join(["SELECT", listed, "FROM", f"({inner})", "AS", f"{alias}({given})"])
+    return {**query, MATERIALIZED_QUERY: text}
 
 
 def set_rewriting(statement: SetRewriting, scope: Scope) -> Result:

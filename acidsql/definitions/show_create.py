@@ -85,6 +85,9 @@ def show_create_materialized_view(table: Table) -> Result:
     lines = [f"CREATE MATERIALIZED VIEW {quoted_table(table.name)}"]
     if table.comment is not None:
         lines.append(f"COMMENT {_literal(table.comment)}")
+    if table.partition_columns:
+        names = ", ".join(_quoted(c.name) for c in table.partition_columns)
+        lines.append(f"PARTITIONED ON ({names})")
     lines += _storage(table, has_location=True, with_external=True)
     lines += f"AS {table.parameters[MATERIALIZED_QUERY]}".split("\n")
     return text_rows("show", ["createtab_stmt"], [(line,) for line in lines])

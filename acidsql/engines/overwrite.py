@@ -18,17 +18,19 @@ from acidsql.ports.engine import PartitionLocation, TableSnapshot
 
 
 def empty_bases(write: PlacedWrite, files: Sequence[OutputFile]) -> list[OutputFile]:
-    """An empty base for the partition or table that an overwrite names, if it got no row."""
+    """An empty base for each place that an overwrite names, if it got no row."""
     plan, table = write.plan, write.table
     if not isinstance(plan, InsertPlan | LoadPlan) or not plan.overwrite:
         return []
     fixed = fixed_partition(plan, table)
+    places = [fixed]
     if table.partition_columns and fixed is None:
-        return []
-    place = partition_text(fixed)
-    if any(file.partition == place for file in files):
-        return []
-    return write_empty([place], write.target)
+        if not (isinstance(plan, InsertPlan) and plan.whole):
+            return []
+        places = [p.name for p in write.context.read.tables[plan.table].partitions]
+    filled = {file.partition for file in files}
+    texts = map(partition_text, places)
+    return write_empty([text for text in texts if text not in filled], write.target)
 
 
 def truncate(plan: TruncatePlan, snapshot: TableSnapshot, target: Target) -> list[OutputFile]:

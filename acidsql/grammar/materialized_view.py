@@ -11,7 +11,8 @@ from acidsql.statements.create_table import CreateTable, CreateTableAs
 from acidsql.statements.view import DropMaterializedView, RebuildMaterializedView, SetRewriting
 
 _CLAUSES = ("COMMENT", "ROW", "STORED", "USING", "LOCATION", "TBLPROPERTIES")
-_REFUSED = ("PARTITIONED", "CLUSTERED", "DISTRIBUTED", "SORTED")
+_ORDERS = ("CLUSTERED", "DISTRIBUTED", "SORTED")
+"""The first words of clauses about the order of rows in files, which have no effect."""
 
 
 def parse_create_materialized_view(cursor: Cursor) -> CreateTableAs:
@@ -29,20 +30,26 @@ def parse_create_materialized_view(cursor: Cursor) -> CreateTableAs:
         cursor.accept("ENABLE", "REWRITE")
     clauses: dict[str, Any] = {}
     while not cursor.done and not cursor.sees("AS"):
-        word = cursor.peek().word
-        if word in _REFUSED:
-            cursor.source.refuse(
-                f"a materialized view with {word} is not supported",
-                cursor.offset,
-                hint="Leave it out, or write CREATE TABLE … AS.",
+        start, word = cursor.offset, cursor.peek().word
+        if word in _ORDERS:
+            cursor.step()
+            cursor.expect("ON")
+            clauses["sort_columns"] = (
+                clauses.get("sort_columns", ()) + cursor.names_in_parentheses()
             )
-        if word not in _CLAUSES:
+        elif cursor.accept("PARTITIONED", "ON"):
+            if "partition_by" in clauses:
+                cursor.source.syntax_error("PARTITIONED is given twice", start)
+            clauses["partition_by"] = cursor.names_in_parentheses()
+        elif word in _CLAUSES:
+            parse_clause(cursor, clauses, has_columns=False)
+        else:
             cursor.unexpected("expected AS and a query")
-        parse_clause(cursor, clauses, has_columns=False)
     take_row_format(cursor, clauses)
     query = parse_view_query(cursor)
+    partition_by = clauses.pop("partition_by", ())
     table = CreateTable(target, (), if_not_exists, **clauses)
-    return CreateTableAs(table, (), query, is_materialized=True)
+    return CreateTableAs(table, partition_by, query, is_materialized=True)
 
 
 def parse_alter_materialized_view(cursor: Cursor) -> RebuildMaterializedView | SetRewriting:

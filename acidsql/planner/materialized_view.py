@@ -26,7 +26,7 @@ def query_view(table: Table) -> View:
     """The query of a materialized view, as a view with the same columns."""
     return View(
         table.name,
-        table.columns,
+        table.all_columns,
         original_text=table.parameters.get(MATERIALIZED_TEXT, ""),
         expanded_text=table.parameters[MATERIALIZED_QUERY],
     )
@@ -40,8 +40,9 @@ def plan_rebuild(statement: RebuildMaterializedView, names: Names) -> InsertPlan
     table = find_materialized(statement.target, names)
     return InsertPlan(
         table=table.name,
-        columns=tuple(column.name for column in table.columns),
+        columns=tuple(column.name for column in table.all_columns),
         rows=view_text(query_view(table), names),
         overwrite=True,
+        whole=True,
         target=table.kind,
     )

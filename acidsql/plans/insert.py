@@ -41,7 +41,8 @@ class InsertPlan(Node):
 
     If the ``target`` is a plain table, the files lie beside its other files. A base replaces the
     rows of its partition. If ``static_partition`` names all partition columns, that partition is
-    replaced even if there are no rows; otherwise the partitions that get rows are replaced.
+    replaced even if there are no rows; otherwise the partitions that get rows are replaced, and if
+    the plan is for the ``whole`` table, the others become empty.
 
     ``columns`` are the target columns that the rows fill, in the order of the rows' columns, with
     dynamic partition columns among them. Of the other columns those in ``defaults`` get that value,
@@ -58,6 +59,7 @@ class InsertPlan(Node):
     static_partition: tuple[tuple[str, str | None], ...] = ()
     rows: LiteralRows | GivenRows | SqlText
     overwrite: bool = False
+    whole: bool = False
     by_name: bool = False
     unless_exists: bool = False
     defaults: tuple[SetColumn, ...] = ()
