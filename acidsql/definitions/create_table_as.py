@@ -160,7 +160,12 @@ def _completed(statement: CreateTableAs, scope: Scope) -> CreateTableAs:
 
 def _with_defaults(statement: CreateTableAs, scope: Scope) -> CreateTable:
     database = new_name(statement.table.target, scope.names).database
-    return with_defaults(statement.table, scope.settings, scope.store.database(database).parameters)
+    settings = scope.settings
+    if statement.is_materialized:
+        # As in Hive (hive.materializedview.fileformat), the default of tables does not count.
+        unsaid = {"default_format": None, "default_managed_format": None}
+        settings = settings.model_copy(update=unsaid)
+    return with_defaults(statement.table, settings, scope.store.database(database).parameters)
 
 
 def _has_location(statement: CreateTableAs) -> bool:
