@@ -23,6 +23,8 @@ from acidsql.model.table import Bucketing, Column, Table, is_external
 
 METADATA_FILE = "_metadata"
 _VERSION = "0.2"
+_BEYOND_LIMITS = (RecursionError, OverflowError)
+"""Errors of a text that is nested too deep, and of a number without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,9 @@ def parse_metadata(text: str, path: str) -> Exported:
         values = [_texts(json.loads(p)["1"]) for p in whole.get("partitions") or ()]
         table = _table(struct)
         names = tuple(_name(table, found) for found in values)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        if len(set(names)) != len(names):
+            raise ValueError("a partition is listed twice")
+    except (LookupError, ValueError, TypeError, AttributeError, *_BEYOND_LIMITS) as error:
         raise CorruptFileError(
             f'file "{path}" does not describe an exported table',
             detail=f"{type(error).__name__}: {error}"[:200],
