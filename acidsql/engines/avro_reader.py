@@ -360,7 +360,7 @@ def _batch(
             _array([value(row) for row in rows], field.type)
             for value, field in zip(values, schema, strict=True)
         ]
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         detail = str(error).split("\n", 1)[0]
         raise InvalidValueError(
             f'a value of file "{path}" does not fit its column', detail=detail

@@ -204,6 +204,14 @@ def test_old_days_need_a_calendar() -> None:
     assert read(made({"a": day}, rows[1:]), of) == [{"a": SWITCH}]
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_times_beyond_what_a_column_holds(zone: str) -> None:
+    schema = {"c": {"type": "long", "logicalType": "timestamp-millis"}}
+    said = {"writer.proleptic": "true", "writer.time.zone": zone}
+    with pytest.raises(InvalidValueError, match="does not fit its column"):
+        read(made(schema, [{"c": 1 << 62}], **said), columns("c timestamp"))
+
+
 def test_times_need_a_zone() -> None:
     """Hive moves what the clock showed from the writer's zone to UTC."""
     kind = {"type": "long", "logicalType": "timestamp-millis"}
