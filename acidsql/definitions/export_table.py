@@ -7,13 +7,11 @@ of its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from acidsql.definitions.partition import no_partition_meets
-from acidsql.errors import AnalysisError, SqlError
-from acidsql.execution.places import chosen_path, refuse_result_place
+from acidsql.errors import AnalysisError
+from acidsql.execution.places import chosen_path, errors_at, refuse_result_place
 from acidsql.execution.query import planned_query
 from acidsql.execution.result import Result, count_text
 from acidsql.execution.scope import Scope
@@ -54,7 +52,7 @@ def export_table(
     AnalysisError for a directory that belongs to a table, or is not empty.
     """
     table = find_target(statement.target, scope.names)
-    with _placed(statement):
+    with errors_at(statement.line, statement.column):
         location = _location(statement, scope)
     plan, reading = planned_query(_rows_of(table), None, open_txn, scope)
     with reading.released_on_error():
@@ -65,16 +63,6 @@ def export_table(
     reading.close()
     told = f"{count_text(job.rows_inserted, 'row')} exported"
     return Result("export", message=told, txn_id=reading.txn.txn_id)
-
-
-@contextmanager
-def _placed(statement: ExportTable) -> Iterator[None]:
-    """A block whose errors are about the path."""
-    try:
-        yield
-    except SqlError as error:
-        error.line, error.column = statement.line, statement.column
-        raise
 
 
 def _location(statement: ExportTable, scope: Scope) -> str:

@@ -7,8 +7,7 @@ table stays without rows, and the statement can run again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from acidsql.definitions.create_table import create_table, creation_locks
 from acidsql.definitions.export_table import DATA_DIRECTORY
@@ -18,9 +17,8 @@ from acidsql.errors import (
     CorruptFileError,
     MissingFileError,
     PartitionNotFoundError,
-    SqlError,
 )
-from acidsql.execution.places import chosen_path, refuse_source
+from acidsql.execution.places import chosen_path, errors_at, refuse_source
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.write import run_write
@@ -53,7 +51,7 @@ def import_table(
 
     AnalysisError for a table that has other columns, or rows, or one of the partitions.
     """
-    with _placed(statement):
+    with errors_at(statement.line, statement.column):
         home = chosen_path(statement.path, scope)
         refuse_source(home, scope, local=False)
         exported = _read(home, scope)
@@ -95,16 +93,6 @@ def _read(home: str, scope: Scope) -> Exported:
         return parse_metadata(data.decode(), path)
     except UnicodeDecodeError as error:
         raise CorruptFileError(f'file "{path}" is no text in UTF-8') from error
-
-
-@contextmanager
-def _placed(statement: ImportTable) -> Iterator[None]:
-    """A block whose errors are about the path."""
-    try:
-        yield
-    except SqlError as error:
-        error.line, error.column = statement.line, statement.column
-        raise
 
 
 def _target(statement: ImportTable, exported: Exported) -> TableRef:

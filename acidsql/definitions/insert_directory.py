@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from acidsql.definitions.query_types import stored_types
 from acidsql.definitions.result_directory import ResultDirectory
 from acidsql.definitions.table_kind import refuse_bad_kind
-from acidsql.errors import SqlError, UnsupportedStatementError
-from acidsql.execution.places import chosen_path, refuse_result_place
+from acidsql.errors import UnsupportedStatementError
+from acidsql.execution.places import chosen_path, errors_at, refuse_result_place
 from acidsql.execution.query import planned_query
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -49,7 +47,7 @@ def insert_directory(
 
     AnalysisError for a directory that belongs to a table, or has files of others.
     """
-    with _placed(statement):
+    with errors_at(statement.line, statement.column):
         directory = ResultDirectory(_location(statement, scope), scope.storage)
     plan, reading = planned_query(Query(statement.source), None, open_txn, scope)
     with reading.released_on_error():
@@ -73,7 +71,7 @@ def insert_directory(
         try:
             scope.storage.make_directory(directory.attempt)
             [job] = engine.write(write, WriteContext(whole, {_FILES: NO_WRITE_ID}))
-            with _placed(statement):
+            with errors_at(statement.line, statement.column):
                 _location(statement, scope)  # a table may have come
                 directory.publish()
         finally:
@@ -96,16 +94,6 @@ def _location(statement: InsertDirectory, scope: Scope) -> str:
     location = chosen_path(statement.path, scope)
     refuse_result_place(location, scope)
     return location
-
-
-@contextmanager
-def _placed(statement: InsertDirectory) -> Iterator[None]:
-    """A block whose errors are about the path."""
-    try:
-        yield
-    except SqlError as error:
-        error.line, error.column = statement.line, statement.column
-        raise
 
 
 def _table(statement: InsertDirectory, frame: Frame, location: str) -> Table:

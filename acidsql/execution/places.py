@@ -10,9 +10,10 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from acidsql.errors import AnalysisError, StorageError
+from acidsql.errors import AnalysisError, SqlError, StorageError
 from acidsql.execution.scope import Bounds, Scope
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.own_path import lies_in
@@ -22,6 +23,16 @@ from acidsql.ports.storage import Storage, is_plain_path, local_path_of, without
 
 _BEGINNING = re.compile(r"[^:/]+://[^/]*")
 """Scheme and authority."""
+
+
+@contextmanager
+def errors_at(line: int, column: int) -> Iterator[None]:
+    """A block whose errors are about the path that stands at a place of the statement."""
+    try:
+        yield
+    except SqlError as error:
+        error.line, error.column = line, column
+        raise
 
 
 def chosen_path(text: str, scope: Scope) -> str:

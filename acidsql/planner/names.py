@@ -223,8 +223,8 @@ def find_target(ref: TableRef, names: Names, of_view: ViewRefusal = ViewRefusal.
         if not found.is_materialized_view or of_view in (ViewRefusal.COMPACT, ViewRefusal.OTHER):
             return found
         kind = found.noun
-        message, code, _ = of_view.value
-        message, code, hint = _OF_MATERIALIZED.get(of_view, (message, code, _REBUILD))
+        of_any = (*of_view.value[:2], _REBUILD)
+        message, code, hint = _OF_MATERIALIZED.get(of_view, of_any)
     else:
         kind = "temporary view" if found.name.is_temporary else "view"
         message, code, hint = of_view.value
