@@ -152,16 +152,16 @@ def write_inserted_rows(
     write = _row_writer(table, target, statement_id)
     placement = Placement.of(table)
     partitions = [partition_column(i) for i in range(len(table.partition_columns))]
+    few = rows.coalesce(_writers(rows))
+    if fits_encoded_parts(few, table, target, _writers(rows)):
+        files = write_encoded_parts(few, table, target, statement_id)
+        if files is not None:
+            return files
+        # The query runs again: what it has given so far is gone, so no row comes twice.
     if not placement.count:
-        few = rows.coalesce(_writers(rows))
-        if fits_encoded_parts(few, table, target):
-            files = write_encoded_parts(few, table, target, statement_id)
-            if files is not None:
-                return files
-            # The query runs again: what it has given so far is gone, so no row comes twice.
         return run_writers(few.sortWithinPartitions(*partitions) if partitions else few, write)
     if fits_bucket_parts(table, _writers(rows)):
-        return write_by_parts(rows.coalesce(_writers(rows)), table, target, statement_id)
+        return write_by_parts(few, table, target, statement_id)
     # If random rows of a lost task were computed again, they might go to other buckets.
     with nullcontext(rows) if is_deterministic(rows) else evaluated(rows) as once:
         placed = _by_bucket(once, table, placement, partitions)
