@@ -26,6 +26,7 @@ from acidsql.orc.footer import (
     INT,
     STRING,
     FileTail,
+    OrcType,
     encode,
     original_section,
     read_section,
@@ -70,6 +71,21 @@ class Adopted(Change):
         return replace(parts, streams=streams, statistics=tuple(statistics))
 
 
+class FirstColumns(Change):
+    """Leaves out the columns behind so many of a file's, its root included."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def stripe(self, parts: StripeParts, source: BinaryIO, tail: FileTail) -> StripeParts:
+        return replace(
+            parts,
+            streams=tuple(stream for stream in parts.streams if stream.column < self._count),
+            encodings=parts.encodings[: self._count],
+            statistics=parts.statistics[: self._count],
+        )
+
+
 def model_file(columns: Sequence[Column], codec: str) -> bytes:
     """A file of no rows, as pyarrow writes it: what its tail says, files of its form say, too.
 
@@ -82,13 +98,14 @@ def model_file(columns: Sequence[Column], codec: str) -> bytes:
     return file.getvalue()
 
 
-def corrections(tail: FileTail, model: FileTail, path: str) -> Corrections:
+def corrections(tail: FileTail, model: FileTail, path: str, others: int = 0) -> Corrections:
     """What to correct in a file that has integers where the model has dates.
 
+    The file has so many ``others`` columns behind those of the model.
     CorruptFileError if other types differ, or if the file is compressed in a way that a reader of
     the model's form would not understand.
     """
-    found, wanted = tail.types, model.types
+    found, wanted = _without(tail.types, others), model.types
     pairs = list(zip(found, wanted, strict=False))
     alike = len(found) == len(wanted) and all(
         replace(is_, names=want.names, kind=want.kind) == want
@@ -108,6 +125,14 @@ def corrections(tail: FileTail, model: FileTail, path: str) -> Corrections:
         )
     kinds = ((number, (is_.kind, want.kind)) for number, (is_, want) in enumerate(pairs))
     return {number: _CORRECTIONS[kind] for number, kind in kinds if kind in _CORRECTIONS}
+
+
+def _without(types: Sequence[OrcType], others: int) -> Sequence[OrcType]:
+    """The types of a file without the last columns, whose types have no children."""
+    if not others:
+        return types
+    root, *columns = types[:-others]
+    return [replace(root, children=root.children[:-others]), *columns]
 
 
 def _index(message: bytes, correct: Callable[[bytes], bytes]) -> bytes:

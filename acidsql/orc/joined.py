@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from acidsql.errors import CorruptFileError, StorageError
 from acidsql.model.row_id import RowId
-from acidsql.orc.adopted import Adopted, corrections
+from acidsql.orc.adopted import Adopted, FirstColumns, corrections
 from acidsql.orc.event_columns import EventColumns
 from acidsql.orc.footer import NANOSECONDS, FileTail, read_tail
 from acidsql.orc.keys import KeyTrack, key_index
@@ -24,13 +24,18 @@ from acidsql.orc.writer import WrittenFile, acid_metadata
 
 
 def join_rows(
-    parts: Sequence[tuple[Source, str]], path: str, first: RowId, model: bytes | None = None
+    parts: Sequence[tuple[Source, str]],
+    path: str,
+    first: RowId,
+    model: bytes | None = None,
+    others: int = 0,
 ) -> WrittenFile:
     """Write an ACID file to a local path: the rows of all parts are inserts, from ``first`` on.
 
     A part is a file of plain rows and the path that names it in errors. All parts are of one table.
     If another writer than acidsql has written them, ``model`` is a file of no rows to whose form
-    the new file is brought (`adopted.model_file`).
+    the new file is brought (`adopted.model_file`). The parts have ``others`` columns behind those
+    of the model, which are left out.
 
     StorageError if the disk refuses. CorruptFileError if a part is not whole, or if the parts
     disagree on columns or codec. No file stays after an error.
@@ -44,7 +49,8 @@ def join_rows(
         changes: list[Change] = []
         if model is not None:
             form = read_tail(BytesIO(model), "the model of a file")
-            changes.append(Adopted(corrections(tails[0], form, names[0])))
+            found = corrections(tails[0], form, names[0], others)
+            changes += [FirstColumns(len(form.types)), Adopted(found)]
             files.insert(0, (BytesIO(model), form))
         try:
             return _write(files, changes, path, first)

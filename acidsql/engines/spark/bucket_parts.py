@@ -5,6 +5,7 @@ So a row goes from Spark to Python once, and no row is sorted or moved.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import Placement, groups
 from acidsql.engines.spark.arrow import ArrowWork
 from acidsql.engines.spark.job import files_batch, run_writers
-from acidsql.engines.spark.parts import fits_parts, joined_parts, part_stripe_bytes
+from acidsql.engines.spark.parts import Parts, fits_parts, joined_parts, part_stripe_bytes
 from acidsql.model.ids import StatementId
 from acidsql.model.table import Table, TableKind
 
@@ -37,7 +38,13 @@ def write_by_parts(
 ) -> list[OutputFile]:
     """Write new rows of an unpartitioned table. Their files, not yet published."""
     parts = run_writers(rows, _part_writer(table, target, statement_id))
-    files = joined_parts(rows.sparkSession, parts, target)
+    places: dict[str, list[OutputFile]] = defaultdict(list)
+    for part in parts:
+        places[part.name].append(part)
+    found = [
+        Parts(some[0], [f"{p.directory}/{p.attempt}" for p in some]) for some in places.values()
+    ]
+    files = joined_parts(rows.sparkSession, found, target)
     for part in parts:
         target.remove_attempt(part)
     return files

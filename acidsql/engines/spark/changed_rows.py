@@ -1,8 +1,10 @@
-"""Changed rows to files: by the driver if they are few, else by a task for each bucket.
+"""Changed rows to files: by the driver if they are few, else by tasks.
 
-If a statement likely yields few bytes, one job collects its rows. The rows of other statements, and
-rows that turn out to be too many for that job, are moved by a shuffle to the tasks that would write
-them (`moved`). Then their size is known: the driver collects them, or the tasks write them.
+If a statement likely yields few bytes, one job collects its rows. Others, and rows that turn out to
+be too many for that job, go one of two ways. Spark's own writer encodes the new versions of an
+UPDATE where they are computed (`encoded_changes`). All other rows are moved by a shuffle to the
+tasks that would write them, one for each bucket (`moved`). Then their size is known: the driver
+collects them, or the tasks write them.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +23,11 @@ from acidsql.engines.matches import Ambiguous, Matches
 from acidsql.engines.nanoseconds import FineRows, fine_rows
 from acidsql.engines.output import Output, OutputFile, Target, partition_text
 from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.encoded_changes import can_encode_versions, encoded_versions
 from acidsql.engines.spark.job import (
     collect_if_small,
     collect_moved,
+    fits_driver,
     numbers_width,
     row_width,
     run_tasks,
@@ -72,6 +76,7 @@ class Changes:
     In a MERGE a row may come several times. ``make_matches`` makes what judges its matches.
     """
 
+    table: Table
     scan: Scan
     target: Target
     legs: Sequence[ChangeLeg]
@@ -85,8 +90,33 @@ class Changes:
             table = collect_if_small(rows, width, self.scan.selection)
             if table is not None:
                 return self.write_collected(table)
+        encoded = self._encoded(rows)
+        if encoded is not None:
+            return encoded
         with self.moved(rows) as there:
             return self.write_moved(there, there.frame)
+
+    def _encoded(self, rows: DataFrame) -> Written | None:
+        """Write new versions of rows that Spark's writer encodes; None if it does not."""
+        leg, *others = self.legs
+        if others or not leg.is_update or leg.moves:
+            return None
+        if not can_encode_versions(rows, self.table, self.target):
+            return None
+        new = encoded_versions(rows, self.table, self.target, leg.statement_id, _BUCKET_ID)
+        if new is None:
+            return None
+        spark = rows.sparkSession
+        # To this leg, the new versions are written elsewhere.
+        deletes = replace(self, legs=[replace(leg, moves=True)])
+        if fits_driver(new.rows * numbers_width(_IDS)):
+            written = deletes.write_collected(new.old_ids())
+        else:
+            written = deletes.write(new.frame_of_old_ids(spark), few=False)
+        if not written.ambiguous.count:
+            written = replace(written, files=written.files + new.written(spark))
+        new.remove()
+        return written
 
     @contextmanager
     def moved(self, rows: DataFrame, others: int = 0) -> Iterator[MovedRows]:

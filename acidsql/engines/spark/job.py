@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +147,11 @@ def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.T
     # statement finds that code compiled.
     share = DRIVER_BYTES_MAX >> (splits - 1).bit_length()
     return _collect_up_to(frame, width, share, DRIVER_ROWS_MIN, end_early=is_large(selection))
+
+
+def fits_driver(size: int) -> bool:
+    """Whether rows of so many bytes may be collected."""
+    return size <= DRIVER_BYTES_MAX
 
 
 def is_large(selection: Selection) -> bool:
@@ -324,7 +329,7 @@ def row_width(columns: Sequence[object]) -> int:
     return 40 + 16 * len(columns)
 
 
-def numbers_width(columns: Sequence[object]) -> int:
+def numbers_width(columns: Collection[object]) -> int:
     """The bytes of a row of that many numbers, as Spark counts them: 8 each, and 8 for nulls."""
     return 8 + 8 * len(columns)
 

@@ -229,7 +229,7 @@ class _Merge:
 
     def _matched(self, scan: Scan) -> Changes:
         keys = [key.target for key in self.plan.keys]
-        return Changes(scan, self.target, self.legs, partial(Matches, self.legs, keys))
+        return Changes(self.table, scan, self.target, self.legs, partial(Matches, self.legs, keys))
 
     def _checked(self, written: Written) -> Written:
         """What was written; CardinalityError if one of several matches of a row updates it."""

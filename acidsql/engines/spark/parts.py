@@ -7,10 +7,9 @@ become one file by copying compressed stripes.
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -70,54 +69,59 @@ def _orc_columns(kind: pa.DataType) -> int:
     return 1 + sum(_orc_columns(kind.field(i).type) for i in range(kind.num_fields))
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The paths of the parts of one place, and the file that they become, which has no name yet.
+
+    ``others`` is as in `join_rows`.
+    """
+
+    file: OutputFile
+    paths: Sequence[str]
+    others: int = 0
+
+
 def joined_parts(
-    spark: SparkSession, parts: Sequence[OutputFile], target: Target, model: bytes | None = None
+    spark: SparkSession, places: Sequence[Parts], target: Target, model: bytes | None = None
 ) -> list[OutputFile]:
     """One file of the parts of each place, not yet published. The parts stay.
 
     ``model`` is given if another writer than acidsql has written the parts (`join_rows`).
     """
-    of_place: dict[tuple[str, str], list[OutputFile]] = defaultdict(list)
-    for part in parts:
-        of_place[part.directory, part.name].append(part)
-    places = list(of_place.values())
     if not places:
         return []
     numbers = spark.range(0, len(places), 1, len(places))
     return run_writers(numbers, _joiner(places, target, model))
 
 
-def _joiner(
-    places: Sequence[Sequence[OutputFile]], target: Target, model: bytes | None
-) -> ArrowWork:
+def _joiner(places: Sequence[Parts], target: Target, model: bytes | None) -> ArrowWork:
     def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             numbers = batch.column(0).to_numpy()
-            yield files_batch([_joined(places[n], target, model) for n in numbers])
+            yield files_batch([joined(places[n], target, model) for n in numbers])
 
     return join
 
 
-def _joined(parts: Sequence[OutputFile], target: Target, model: bytes | None) -> OutputFile:
+def joined(parts: Parts, target: Target, model: bytes | None) -> OutputFile:
     """One file of the parts of a place, under an attempt's name."""
-    part = parts[0]
-    attempt = target.attempt_name(f"{uuid.uuid4().hex}_{part.name}")
-    path = f"{part.directory}/{attempt}"
+    file = parts.file
+    attempt = target.attempt_name(f"{uuid.uuid4().hex}_{file.name}")
+    path = f"{file.directory}/{attempt}"
     local = local_draft(path, target.storage)
-    bucket = parse_bucket_file(part.name)
+    bucket = parse_bucket_file(file.name)
     assert bucket is not None
-    bucket_property = encode_bucket(bucket.bucket_id, StatementId(part.statement_id))
+    bucket_property = encode_bucket(bucket.bucket_id, StatementId(file.statement_id))
     with ExitStack() as streams:
-        opened = [_opened(each, target, streams) for each in parts]
+        opened = [_opened(each, target, streams) for each in parts.paths]
         first = RowId(target.write_id, bucket_property, 0)
-        written = join_rows(opened, local, first, model)
+        written = join_rows(opened, local, first, model, parts.others)
     target.storage.put_file(local, path)
-    return replace(part, attempt=attempt, rows=written.rows)
+    return replace(file, attempt=attempt, rows=written.rows)
 
 
-def _opened(part: OutputFile, target: Target, streams: ExitStack) -> tuple[Source, str]:
+def _opened(path: str, target: Target, streams: ExitStack) -> tuple[Source, str]:
     """A part for `join_rows`. If it is a stream, ``streams`` closes it."""
-    path = f"{part.directory}/{part.attempt}"
     source = source_of(path, target.storage)
     if not isinstance(source, str):
         streams.enter_context(source)

@@ -123,7 +123,8 @@ def _run(
     few = names_rows(plan.predicates, table)
     if not few and _is_simple_delete(plan, table) and not is_large(scan.selection):
         few = not calls_user_code(changes)
-    writer = Changes(scan, target, [leg], partial(Matches, [leg]) if plan.relations else None)
+    matches = partial(Matches, [leg]) if plan.relations else None
+    writer = Changes(table, scan, target, [leg], matches)
     if leg.moves:
         return _move(job, table, changes, writer, few=few)
     return _written(writer, changes, table, few=few)

@@ -1,0 +1,206 @@
+"""UPDATE of many rows: Spark's own writer encodes the new versions, beside ids of the old ones."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidsql.engines.spark.changed_rows import Changes
+from acidsql.errors import CardinalityError, InvalidValueError
+from acidsql.layout.bucketing import bucket_numbers
+from acidsql.model.types import parse_type
+from acidsql.orc.footer import read_tail
+from acidsql.orc.reader import read_deletes, read_events
+from acidsql.orc.stripe_copy import Form
+from acidsql.session.session import Session
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+ROWS = 4_000
+COLUMNS = (
+    "k bigint, `v.w` string, d date, x decimal(12,3), g double, z boolean, `leg` int, `bucket` int"
+)
+SELECT = (
+    "SELECT id, if(id % 7 = 0, NULL, concat('v', id)), date'0001-01-01' + int(id * 160), id / 8,"
+    " -id / 7, id % 2 = 0, int(id), -int(id)"
+)
+Row = tuple[Any, ...]
+
+
+def row(k: int) -> Row:
+    text = None if k % 7 == 0 else f"v{k}"
+    day = dt.date(1, 1, 1) + dt.timedelta(k * 160)
+    return k, text, day, Decimal(k * 125).scaleb(-3), -k / 7, k % 2 == 0, k, -k
+
+
+@pytest.fixture(autouse=True)
+def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.changed_rows.SMALL_BYTES", 0)
+
+
+@pytest.fixture(params=["", "CLUSTERED BY (k) INTO 3 BUCKETS"], ids=["no buckets", "buckets"])
+def table(
+    session: Session, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Session:
+    """A table of two writes, whose new versions Spark encodes: the other way fails."""
+    session.execute(f"CREATE TABLE t ({COLUMNS}) {request.param} {ACID}")
+    for first in (0, ROWS // 2):
+        session.execute(f"INSERT INTO t {SELECT} FROM range({first}, {first + ROWS // 2})")
+
+    as_before = Changes.write_moved
+
+    def other_way(self: Changes, *rows: Any) -> Any:
+        assert not any(leg.is_update and not leg.moves for leg in self.legs)
+        return as_before(self, *rows)
+
+    monkeypatch.setattr(Changes, "write_moved", other_way)
+    return session
+
+
+def rows_of(session: Session) -> list[Row]:
+    assert session.execute("CHECK TABLE t").fetchall() == []
+    return sorted(session.execute("SELECT * FROM t").fetchall())
+
+
+def written(warehouse: Path, write_id: int) -> dict[str, list[Path]]:
+    """The files of a write, by the beginning of their directory's name."""
+    name = f"{write_id:07}_{write_id:07}_0000"
+    return {
+        kind: sorted((warehouse / "t" / f"{kind}_{name}").glob("bucket_*"))
+        for kind in ("delta", "delete_delta")
+    }
+
+
+def test_new_versions_take_the_place_of_old_ones(table: Session, warehouse: Path) -> None:
+    done = table.execute("UPDATE t SET `v.w` = concat('new ', k), x = x + 1 WHERE k % 4 = 3")
+    assert done.rows_updated == ROWS // 4
+    expected = []
+    for k in range(ROWS):
+        old = row(k)
+        new = (k, f"new {k}", old[2], old[3] + 1, *old[4:])
+        expected.append(new if k % 4 == 3 else old)
+    assert rows_of(table) == expected
+    assert list((warehouse / "t").rglob("*_attempt_*")) == []
+    assert table.execute("UPDATE t SET leg = bucket WHERE k >= 0").rows_updated == ROWS
+    expected = [(*r[:6], r[7], r[7]) for r in expected]
+    assert rows_of(table) == expected
+    for kind in ("minor", "major"):
+        table.execute(f"ALTER TABLE t COMPACT '{kind}' AND WAIT")
+        assert rows_of(table) == expected
+
+
+def test_files_are_those_of_every_write(table: Session, warehouse: Path) -> None:
+    """A row stays in its bucket, ids are sorted, and a compaction can copy the stripes."""
+    table.execute("UPDATE t SET x = 0 WHERE k % 4 = 3")
+    files = written(warehouse, 3)
+    buckets = 3 if len(files["delete_delta"]) == 3 else 1
+    assert len(files["delta"]) == buckets
+    form = Form.of(read_tail(str(written(warehouse, 1)["delta"][0])))
+    for number, path in enumerate(files["delta"]):
+        events = read_events(str(path))
+        assert events.column("rowId").to_pylist() == list(range(events.num_rows))
+        keys = events.column("row").combine_chunks().field("k")
+        found = bucket_numbers([keys], [parse_type("bigint")], buckets, 2)
+        assert set(found.tolist()) == {number}
+        assert Form.of(read_tail(str(path))) == form
+    for path in files["delete_delta"]:
+        ids = read_deletes(str(path)).select([0, 1, 2]).to_pylist()
+        keys = [tuple(each.values()) for each in ids]
+        assert keys == sorted(keys)
+
+
+def test_rows_that_are_too_many_for_the_driver(
+    table: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks write the delete events, of ids that a shuffle has moved."""
+    monkeypatch.undo()
+    monkeypatch.setattr("acidsql.engines.spark.changed_rows.SMALL_BYTES", 0)
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 1)
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
+    monkeypatch.setattr("acidsql.engines.spark.encoded_changes.STRIPE_BYTES", 1)
+    assert table.execute("UPDATE t SET leg = 7 WHERE k % 2 = 0").rows_updated == ROWS // 2
+    expected = [(*row(k)[:6], 7, -k) if k % 2 == 0 else row(k) for k in range(ROWS)]
+    assert rows_of(table) == expected
+
+
+def test_no_rows(table: Session, warehouse: Path) -> None:
+    before = sorted((warehouse / "t").iterdir())
+    assert table.execute("UPDATE t SET leg = 7 WHERE k < 0").rows_updated == 0
+    assert sorted((warehouse / "t").iterdir()) == before
+
+
+def test_random_values_are_computed_once(table: Session) -> None:
+    table.execute("UPDATE t SET g = rand(), leg = NULL WHERE rand() < 0.5")
+    query = "SELECT count(*), count(DISTINCT k), count_if(leg IS NULL) FROM t"
+    [(count, keys, changed)] = table.execute(query).fetchall()
+    assert (count, keys) == (ROWS, ROWS)
+    assert table.execute("SELECT count(*) FROM t WHERE g >= 0 AND k > 0").fetchall()[0][0] in (
+        changed - 1,
+        changed,
+    )
+    assert table.execute("CHECK TABLE t").fetchall() == []
+
+
+def test_rows_of_a_block(table: Session) -> None:
+    """Rows that the block itself has written and updated before."""
+    table.execute("BEGIN")
+    table.execute(f"INSERT INTO t {SELECT} FROM range({ROWS}, {ROWS + 100})")
+    table.execute("UPDATE t SET leg = 1 WHERE k % 2 = 0")
+    table.execute("DELETE FROM t WHERE k % 3 = 0")
+    table.execute("UPDATE t SET leg = leg + 1 WHERE k % 5 = 0")
+    table.execute("COMMIT")
+    expected = []
+    for k in range(ROWS + 100):
+        leg = 1 if k % 2 == 0 else k
+        leg += k % 5 == 0
+        if k % 3:
+            expected.append((*row(k)[:6], leg, -k))
+    assert rows_of(table) == expected
+
+
+def test_update_from(table: Session) -> None:
+    joined = "FROM (SELECT id * 2 AS i FROM range(100)) s WHERE t.k = s.i"
+    assert table.execute(f"UPDATE t SET leg = -1 {joined}").rows_updated == 100
+    assert rows_of(table)[:3] == [(*row(0)[:6], -1, 0), row(1), (*row(2)[:6], -1, -2)]
+    several = "FROM (SELECT id % 50 AS i FROM range(100)) s WHERE t.k = s.i"
+    with pytest.raises(CardinalityError, match="several source rows"):
+        table.execute(f"UPDATE t SET leg = -2 {several}")
+    assert table.execute("SELECT count(*) FROM t WHERE leg = -2").fetchall() == [(0,)]
+
+
+def test_a_row_that_fails_leaves_nothing(table: Session, warehouse: Path) -> None:
+    before = sorted((warehouse / "t").iterdir())
+    with pytest.raises(InvalidValueError):
+        table.execute("UPDATE t SET leg = if(k = 2900, raise_error('no'), 1) WHERE k >= 0")
+    assert rows_of(table) == [row(k) for k in range(ROWS)]
+    assert sorted((warehouse / "t").iterdir()) == before
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("kind", ["timestamp", "array<int>", "string NOT NULL"])
+def test_other_rows_are_moved(session: Session, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    session.execute(f"CREATE TABLE t (k bigint, o {kind}) {ACID}")
+    value = {"timestamp": "timestamp'2020-01-01 00:00:00'", "array<int>": "array(1)"}
+    made = value.get(kind, "'o'")
+    session.execute(f"INSERT INTO t SELECT id, {made} FROM range(100)")
+    calls: list[object] = []
+    as_before: Callable[..., Any] = Changes.write_moved
+    monkeypatch.setattr(Changes, "write_moved", lambda *a: calls.append(a) or as_before(*a))
+    assert session.execute("UPDATE t SET k = -k WHERE k > 50").rows_updated == 49
+    assert len(calls) == 1
+    assert sorted(k for (k,) in session.execute("SELECT k FROM t").fetchall())[0] == -99
+    assert session.execute("CHECK TABLE t").fetchall() == []
+
+
+def test_a_text_that_java_cannot_encode_is_moved(session: Session, warehouse: Path) -> None:
+    session.execute(f"CREATE TABLE t (k int, s string) {ACID}")
+    session.execute("INSERT INTO t SELECT id, 'a' FROM range(50)")
+    text = "CAST(unhex(concat(repeat('61', 1020), repeat('f0', 50))) AS string)"
+    assert session.execute(f"UPDATE t SET s = {text} WHERE k >= 10").rows_updated == 40
+    assert session.execute(f"SELECT count(*) FROM t WHERE s = {text}").fetchall() == [(40,)]
+    assert session.execute("CHECK TABLE t").fetchall() == []
+    assert list((warehouse / "t").rglob("*_attempt_*")) == []
