@@ -132,6 +132,7 @@ def test_each_bucket_has_one_file_of_its_rows(table: Session, warehouse: Path) -
     assert table.execute("CHECK TABLE t").fetchall() == []
 
 
+@pytest.mark.thorough
 def test_changes_and_overwrites(table: Session) -> None:
     insert(table, 0, 1000)
     assert table.execute("UPDATE t SET s = 'new' WHERE `k.x` % 10 = 3").rows_updated == 100
@@ -152,6 +153,7 @@ def test_few_rows_leave_buckets_without_a_file(table: Session) -> None:
     assert table.execute("CHECK TABLE t").fetchall() == []
 
 
+@pytest.mark.thorough
 def test_a_row_that_fails_leaves_nothing(table: Session, warehouse: Path) -> None:
     with pytest.raises(InvalidValueError):
         table.execute(
@@ -161,6 +163,7 @@ def test_a_row_that_fails_leaves_nothing(table: Session, warehouse: Path) -> Non
     assert list((warehouse / "t").iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_files_that_spark_writes_elsewhere_are_missed(
     table: Session, spark: Any, warehouse: Path, tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ SELECT = (
     " -id / 7, id % 2 = 0, int(id), -int(id)"
 )
 Row = tuple[Any, ...]
+WRITE_MOVED = Changes.write_moved
 
 
 def row(k: int) -> Row:
@@ -42,7 +43,10 @@ def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acidsql.engines.spark.changed_rows.SMALL_BYTES", 0)
 
 
-@pytest.fixture(params=["", "CLUSTERED BY (k) INTO 3 BUCKETS"], ids=["no buckets", "buckets"])
+BUCKETS = pytest.param("CLUSTERED BY (k) INTO 3 BUCKETS", marks=pytest.mark.thorough, id="buckets")
+
+
+@pytest.fixture(params=[pytest.param("", id="no buckets"), BUCKETS])
 def table(
     session: Session, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Session:
@@ -51,11 +55,9 @@ def table(
     for first in (0, ROWS // 2):
         session.execute(f"INSERT INTO t {SELECT} FROM range({first}, {first + ROWS // 2})")
 
-    as_before = Changes.write_moved
-
     def other_way(self: Changes, *rows: Any) -> Any:
         assert not any(leg.is_update and not leg.moves for leg in self.legs)
-        return as_before(self, *rows)
+        return WRITE_MOVED(self, *rows)
 
     monkeypatch.setattr(Changes, "write_moved", other_way)
     return session
@@ -88,9 +90,8 @@ def test_new_versions_take_the_place_of_old_ones(table: Session, warehouse: Path
     assert table.execute("UPDATE t SET leg = bucket WHERE k >= 0").rows_updated == ROWS
     expected = [(*r[:6], r[7], r[7]) for r in expected]
     assert rows_of(table) == expected
-    for kind in ("minor", "major"):
-        table.execute(f"ALTER TABLE t COMPACT '{kind}' AND WAIT")
-        assert rows_of(table) == expected
+    table.execute("ALTER TABLE t COMPACT 'minor' AND WAIT")
+    assert rows_of(table) == expected
 
 
 def test_files_are_those_of_every_write(table: Session, warehouse: Path) -> None:
@@ -113,6 +114,7 @@ def test_files_are_those_of_every_write(table: Session, warehouse: Path) -> None
         assert keys == sorted(keys)
 
 
+@pytest.mark.thorough
 def test_rows_that_are_too_many_for_the_driver(
     table: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +147,7 @@ def test_random_values_are_computed_once(table: Session) -> None:
     assert table.execute("CHECK TABLE t").fetchall() == []
 
 
+@pytest.mark.thorough
 def test_rows_of_a_block(table: Session) -> None:
     """Rows that the block itself has written and updated before."""
     table.execute("BEGIN")
@@ -162,6 +165,7 @@ def test_rows_of_a_block(table: Session) -> None:
     assert rows_of(table) == expected
 
 
+@pytest.mark.thorough
 def test_update_from(table: Session) -> None:
     joined = "FROM (SELECT id * 2 AS i FROM range(100)) s WHERE t.k = s.i"
     assert table.execute(f"UPDATE t SET leg = -1 {joined}").rows_updated == 100
@@ -180,6 +184,129 @@ def test_a_row_that_fails_leaves_nothing(table: Session, warehouse: Path) -> Non
     assert sorted((warehouse / "t").iterdir()) == before
 
 
+# -- MERGE of a large source ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(table: Session, spark: Any, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """Sources are large. The columns of one have names that the table has, too, but for `o`."""
+    monkeypatch.setattr("acidsql.engines.spark.merge.collect_source", lambda _: None)
+    rows = spark.range(ROWS - 100, ROWS + 100)
+    rows = rows.selectExpr("id AS k", "concat('s', id) AS `v.w`", "int(id % 4) AS o")
+    table.register("s", rows)
+    return table
+
+
+def merged(session: Session, clauses: str, source: str = "s") -> tuple[int, ...]:
+    """How many rows a MERGE has updated, deleted and inserted."""
+    done = session.execute(f"MERGE INTO t USING {source} ON t.k = s.k {clauses}")
+    return done.rows_updated or 0, done.rows_deleted or 0, done.rows_inserted or 0
+
+
+def test_every_leg_of_a_merge(large: Session, warehouse: Path) -> None:
+    """An unqualified name in a clause that inserts is of the source, though the table has it."""
+    clauses = (
+        "WHEN MATCHED AND o = 0 THEN DELETE"
+        " WHEN MATCHED AND o = 1 THEN UPDATE SET `v.w` = s.`v.w`, x = x + 1"
+        " WHEN MATCHED AND o = 2 THEN UPDATE SET leg = -1"
+        " WHEN NOT MATCHED AND o = 3 THEN INSERT (k, `v.w`, g) VALUES (k, `v.w`, k / 2)"
+        " WHEN NOT MATCHED AND o < 2 THEN INSERT (k, x) VALUES (-k, o)"
+    )
+    assert merged(large, clauses) == (50, 25, 75)
+    expected = [row(k) for k in range(ROWS - 100)]
+    for k in range(ROWS - 100, ROWS):
+        old = row(k)
+        if k % 4 == 1:
+            expected.append((k, f"s{k}", old[2], old[3] + 1, *old[4:]))
+        elif k % 4 == 2:
+            expected.append((*old[:6], -1, old[7]))
+        elif k % 4 == 3:
+            expected.append(old)
+    for k in range(ROWS, ROWS + 100):
+        if k % 4 == 3:
+            expected.append((k, f"s{k}", None, None, k / 2, None, None, None))
+        elif k % 4 < 2:
+            expected.append((-k, None, None, Decimal(k % 4), None, None, None, None))
+    assert rows_of(large) == sorted(expected)
+    assert list((warehouse / "t").rglob("*_attempt_*")) == []
+    large.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert rows_of(large) == sorted(expected)
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize(
+    ("clauses", "counts"),
+    [
+        ("WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k)", (0, 0, 100)),
+        ("WHEN MATCHED THEN DELETE", (0, 100, 0)),
+        ("WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k)",
+         (0, 100, 100)),
+        ("WHEN MATCHED THEN UPDATE SET leg = s.o", (100, 0, 0)),
+        ("WHEN MATCHED AND s.k < 0 THEN UPDATE SET leg = 0"
+         " WHEN NOT MATCHED AND s.k < 0 THEN INSERT (k) VALUES (s.k)", (0, 0, 0)),
+    ],
+    ids=["inserts", "deletes", "deletes and inserts", "updates", "nothing"],
+)  # fmt: skip
+def test_some_legs_of_a_merge(
+    large: Session, warehouse: Path, clauses: str, counts: tuple[int, ...]
+) -> None:
+    before = sorted((warehouse / "t").iterdir())
+    assert merged(large, clauses) == counts
+    updated, deleted, inserted = counts
+    found = rows_of(large)
+    assert len(found) == ROWS - deleted + inserted
+    changed = [r[0] for r in found if r[0] is None or r[0] >= ROWS or r != row(r[0])]
+    assert len(changed) == updated + inserted
+    if not any(counts):
+        assert sorted((warehouse / "t").iterdir()) == before
+
+
+@pytest.mark.thorough
+def test_rows_of_a_merge_that_are_too_many_for_the_driver(
+    large: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 1)
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
+    monkeypatch.setattr("acidsql.engines.spark.encoded_changes.STRIPE_BYTES", 1)
+    clauses = (
+        "WHEN MATCHED AND o = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET leg = 7"
+        " WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k)"
+    )
+    assert merged(large, clauses) == (75, 25, 100)
+    found = rows_of(large)
+    assert len(found) == ROWS + 75
+    assert [r[0] for r in found if r[6] == 7] == [7, *(k for k in range(3900, 4000) if k % 4)]
+
+
+def test_several_matches_of_a_row(
+    large: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that no MERGE may update are moved, too: that way describes them."""
+    monkeypatch.setattr(Changes, "write_moved", WRITE_MOVED)
+    twice = "(SELECT * FROM s UNION ALL SELECT * FROM s WHERE o = 3) s"
+    with pytest.raises(CardinalityError, match="several source rows") as caught:
+        merged(large, "WHEN MATCHED THEN UPDATE SET leg = 0", twice)
+    assert "k = 39" in str(caught.value)
+    assert rows_of(large) == [row(k) for k in range(ROWS)]
+    assert merged(large, "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k)",
+                  twice) == (0, 100, 125)  # fmt: skip
+    assert len(rows_of(large)) == ROWS + 25
+    assert list((warehouse / "t").rglob("*_attempt_*")) == []
+
+
+def test_a_value_that_only_some_rows_have(large: Session) -> None:
+    """What a clause computes is computed for its rows alone."""
+    clauses = (
+        "WHEN MATCHED THEN UPDATE SET leg = if(s.k >= 4000, raise_error('inserted'), 1)"
+        " WHEN NOT MATCHED THEN INSERT (k, leg)"
+        " VALUES (s.k, if(s.k < 4000, raise_error('updated'), 2))"
+    )
+    assert merged(large, clauses) == (100, 0, 100)
+    fails = "WHEN MATCHED THEN UPDATE SET leg = if(s.k = 4050, raise_error('no such row'), 1)"
+    with pytest.raises(InvalidValueError, match="no such row"):
+        merged(large, fails)
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["timestamp", "array<int>", "string NOT NULL"])
 def test_other_rows_are_moved(session: Session, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
@@ -196,6 +323,7 @@ def test_other_rows_are_moved(session: Session, monkeypatch: pytest.MonkeyPatch,
     assert session.execute("CHECK TABLE t").fetchall() == []
 
 
+@pytest.mark.thorough
 def test_a_text_that_java_cannot_encode_is_moved(session: Session, warehouse: Path) -> None:
     session.execute(f"CREATE TABLE t (k int, s string) {ACID}")
     session.execute("INSERT INTO t SELECT id, 'a' FROM range(50)")

@@ -253,7 +253,7 @@ def test_a_large_source_is_computed_once(
     before = executed_plans(spark)
     result = table.execute(f"MERGE INTO t USING large s {CHANGE}")
     text = "".join(plan for n, plan in executed_plans(spark).items() if n not in before)
-    assert "LeftSemi" in text
+    assert "xxhash64" in text
     assert (result.rows_updated, result.rows_inserted) == (ROWS // 2, ROWS // 2 + 3)
     assert found(table, f"k IN (0, {ROWS - 1}, {ROWS})") == [
         (0, "value 0"),
@@ -275,17 +275,25 @@ def test_a_large_source_is_computed_once(
         pytest.param(CHANGE.split("WHEN ", 1)[1], id="changes and inserts"),
     ],
 )
+@pytest.mark.parametrize(("kind", "left_out_by"), [("int", "xxhash64"), ("bigint", "LeftSemi")])
 def test_rows_that_a_large_source_cannot_match_are_not_moved(
-    table: Session, spark: Any, clauses: str, driver_bytes: int, monkeypatch: pytest.MonkeyPatch
+    table: Session,
+    spark: Any,
+    clauses: str,
+    kind: str,
+    left_out_by: str,
+    driver_bytes: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """By their hash, if equal keys have one; else by a join with the keys."""
     if driver_bytes > 1:
         monkeypatch.setattr("acidsql.engines.spark.merge.collect_source", lambda _: None)
-    keys = spark.range(ROWS - 100, ROWS + 100).selectExpr("int(id) AS K", "string(id) AS v")
+    keys = spark.range(ROWS - 100, ROWS + 100).selectExpr(f"{kind}(id) AS K", "string(id) AS v")
     table.register("large", keys.unionAll(spark.sql(OTHERS)))
     before = executed_plans(spark)
     result = table.execute(f"MERGE INTO t USING large s ON t.k = s.k WHEN {clauses}")
     text = "".join(plan for n, plan in executed_plans(spark).items() if n not in before)
-    assert "LeftSemi" in text
+    assert left_out_by in text
     inserted = 103 if "INSERT" in clauses else 0
     assert (result.rows_updated, result.rows_inserted) == (100, inserted)
     assert table.execute("SELECT count(*) FROM t WHERE v = string(k)").fetchone() == (
@@ -316,6 +324,7 @@ def test_long_keys_of_a_large_source_are_not_sent_to_every_task(
     table: Session, spark: Any, key: str, is_narrowed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("acidsql.engines.spark.merge.collect_source", lambda _: None)
+    monkeypatch.setattr("acidsql.engines.spark.merge_candidates._HASHES_MAX", 0)
     monkeypatch.setattr("acidsql.engines.spark.merge_candidates._BYTES_MAX", 0)
     table.register("s", spark.range(10).selectExpr("int(id) AS k", "concat('value ', id) AS v"))
     before = executed_plans(spark)

@@ -21,7 +21,7 @@ import pyarrow as pa
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, write_changes, writing_order
 from acidsql.engines.matches import Ambiguous, Matches
 from acidsql.engines.nanoseconds import FineRows, fine_rows
-from acidsql.engines.output import Output, OutputFile, Target, partition_text
+from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target, partition_text
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.encoded_changes import can_encode_versions, encoded_versions
 from acidsql.engines.spark.job import (
@@ -34,6 +34,7 @@ from acidsql.engines.spark.job import (
 )
 from acidsql.engines.spark.moved import MovedRows, moved
 from acidsql.engines.spark.read import Scan
+from acidsql.model.ids import StatementId
 from acidsql.model.predicate import Predicate
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.model.table import Table
@@ -49,8 +50,8 @@ _IDS = frozenset({PARTITION, LEG, *CHANGED_ROW_ID})
 
 _TASKS_MAX = 4096
 _BUCKET = CHANGED_ROW_ID[1]
-_BUCKET_ID = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_ID_MAX}, {_BUCKET})"
-"""`bucket_ids` in Spark SQL."""
+OLD_BUCKET = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_ID_MAX}, {_BUCKET})"
+"""The bucket of the old version of a row: `bucket_ids` in Spark SQL."""
 
 _HOME = f"coalesce({PARTITION}, -1 - spark_partition_id())"
 """What a row is moved by, beside its bucket: the partition of a changed row.
@@ -103,19 +104,33 @@ class Changes:
             return None
         if not can_encode_versions(rows, self.table, self.target):
             return None
-        new = encoded_versions(rows, self.table, self.target, leg.statement_id, _BUCKET_ID)
+        return self.write_encoded(rows)
+
+    def write_encoded(
+        self, rows: DataFrame, inserting: Sequence[StatementId] = (), bucket: str = OLD_BUCKET
+    ) -> Written | None:
+        """Write rows of which `can_encode_versions` is true; None if one cannot be encoded.
+
+        Behind the legs there may be others, which insert rows. These are their statements.
+        """
+        statement_ids = [leg.statement_id for leg in self.legs]
+        every = [*statement_ids, *inserting]
+        changing = len(self.legs)
+        new = encoded_versions(rows, self.table, self.target, every, changing, bucket)
         if new is None:
             return None
         spark = rows.sparkSession
-        # To this leg, the new versions are written elsewhere.
-        deletes = replace(self, legs=[replace(leg, moves=True)])
-        if fits_driver(new.rows * numbers_width(_IDS)):
+        # To these legs, the new versions are written elsewhere.
+        deletes = replace(self, legs=[replace(leg, moves=leg.is_update) for leg in self.legs])
+        if fits_driver(new.old_rows * numbers_width(_IDS)):
             written = deletes.write_collected(new.old_ids())
         else:
             written = deletes.write(new.frame_of_old_ids(spark), few=False)
         if not written.ambiguous.count:
-            written = replace(written, files=written.files + new.written(spark))
-        new.remove()
+            kept = [n for n in range(len(every)) if n >= changing or self.legs[n].is_update]
+            written = replace(written, files=written.files + new.written(spark, kept))
+        home = self.target.directory_written(TABLE_ITSELF, every[0], is_delete=False)
+        new.remove(with_delta=not any(file.directory == home for file in written.files))
         return written
 
     @contextmanager
@@ -127,7 +142,7 @@ class Changes:
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
         home = _HOME if others else PARTITION
-        with moved(rows, self._tasks + others, [F.expr(home), F.expr(_BUCKET_ID)]) as there:
+        with moved(rows, self._tasks + others, [F.expr(home), F.expr(OLD_BUCKET)]) as there:
             yield there
 
     def write_moved(self, there: MovedRows, rows: DataFrame) -> Written:
@@ -146,7 +161,7 @@ class Changes:
         """Each task sorts and writes the rows that it has."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-        order = (PARTITION, F.expr(_BUCKET_ID), *CHANGED_ROW_ID)
+        order = (PARTITION, F.expr(OLD_BUCKET), *CHANGED_ROW_ID)
         writer = self._writer({f.partition for f in self.scan.selection.inserts})
         results = run_tasks(rows.sortWithinPartitions(*order), writer.task, _RESULT)
         return _joined(results)

@@ -7,7 +7,7 @@ files, for the delete events. They are left out where stripes are copied into ev
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -46,8 +46,8 @@ from acidsql.orc.writer import STRIPE_BYTES
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_BUCKET = "bucket"
-"""The column that becomes directories in a table with buckets."""
+_LEG, _BUCKET = "leg", "bucket"
+"""Columns that become directories: of several legs, and of a table with buckets."""
 
 _ID_FIELDS: list[pa.Field[pa.DataType]] = [
     pa.field(name, kind)
@@ -60,59 +60,86 @@ _ID_SCHEMA = ", ".join(
 
 @dataclass(frozen=True, slots=True)
 class EncodedVersions:
-    """New versions of rows in Spark's files, which lie in a hidden directory.
+    """New versions of rows, and new rows, in Spark's files, which lie in a hidden directory.
 
-    ``home`` is the delta that the directory lies in. ``rows`` is the number of versions, of which
-    each of the ``files`` has some.
+    ``statement_ids`` are those of the legs. The first ``changing`` legs act on rows, which have an
+    old version each. ``home`` is the delta of the first leg, in which the directory lies.
+    Each of the ``files`` has rows; those of the changing legs have ``old_rows``.
     """
 
     target: Target
-    statement_id: StatementId
+    statement_ids: Sequence[StatementId]
+    changing: int
     encoding: Encoding
     home: str
     directory: OwnPath
     files: Sequence[Encoded]
-    rows: int
+    old_rows: int
 
     def old_ids(self) -> pa.Table:
-        """The ids of the old versions, with PARTITION and LEG, which are 0."""
-        read = [_read_ids(self._path(file), self.target) for file in self.files]
-        ids = pa.concat_tables([pa.schema(_ID_FIELDS).empty_table(), *read])
-        zeros = pa.array(np.zeros(ids.num_rows, np.int32))
-        return ids.append_column(PARTITION, zeros).append_column(LEG, zeros)
+        """The ids of the old versions, with LEG, and with PARTITION, which is 0."""
+        found = [pa.schema([*_ID_FIELDS, pa.field(LEG, pa.int32())]).empty_table()]
+        for file in self.files:
+            if _leg(file) < self.changing:
+                ids = _read_ids(self._path(file), self.target)
+                legs = np.full(ids.num_rows, _leg(file), np.int32)
+                found.append(ids.append_column(LEG, pa.array(legs)))
+        ids = pa.concat_tables(found)
+        return ids.append_column(PARTITION, pa.array(np.zeros(ids.num_rows, np.int32)))
 
     def frame_of_old_ids(self, spark: SparkSession) -> DataFrame:
         """`old_ids` as a DataFrame, however many they are."""
-        read = spark.read.options(**WHOLE).schema(_ID_SCHEMA).orc(str(self.directory))
-        return read.selectExpr(f"0 AS {PARTITION}", f"0 AS {LEG}", *CHANGED_ROW_ID)
+        read = spark.read.options(**WHOLE)
+        if _LEG not in self.encoding.directories:
+            found = read.schema(_ID_SCHEMA).orc(str(self.directory))
+            return found.selectExpr(f"0 AS {PARTITION}", f"0 AS {LEG}", *CHANGED_ROW_ID)
+        found = read.schema(f"{_ID_SCHEMA}, {_LEG} int").orc(str(self.directory))
+        legs = found.where(f"{_LEG} < {self.changing}")
+        return legs.selectExpr(f"0 AS {PARTITION}", f"{_LEG} AS {LEG}", *CHANGED_ROW_ID)
 
-    def written(self, spark: SparkSession) -> list[OutputFile]:
-        """The event files of the new versions, not yet published.
+    def written(self, spark: SparkSession, legs: Collection[int]) -> list[OutputFile]:
+        """The event files of the new versions and rows of these legs, not yet published.
 
-        The driver copies what is small, which takes less time than a job. Without buckets, few rows
-        become one file, and many a file for each task.
+        The driver copies what is small, which takes less time than a job.
         """
-        is_small = sum(file.size for file in self.files) <= STRIPE_BYTES
-        paths: dict[int, list[str]] = defaultdict(list)
-        for file in self.files:
-            number = file.values.get(_BUCKET, 0 if is_small else file.task)
-            paths[number].append(self._path(file))
-        others, model = len(self.encoding.others), self.encoding.model()
-        parts = [
-            Parts(self.target.new_file(self.home, BucketId(n), self.statement_id), some, others)
-            for n, some in paths.items()
-        ]
-        if is_small:
+        parts = [each for leg in legs for each in self._parts(leg)]
+        model = self.encoding.model()
+        if sum(file.size for file in self.files) <= STRIPE_BYTES:
             return [joined(each, self.target, model) for each in parts]
         return joined_parts(spark, parts, self.target, model)
 
-    def remove(self) -> None:
-        """Remove Spark's files; the delta, too, if there are no rows."""
+    def _parts(self, leg: int) -> list[Parts]:
+        """The files of a leg. Without buckets, few rows become one, and many one for each task."""
+        files = [file for file in self.files if _leg(file) == leg]
+        if not files:
+            return []
+        is_small = sum(file.size for file in files) <= STRIPE_BYTES
+        paths: dict[int, list[str]] = defaultdict(list)
+        for file in files:
+            number = file.values.get(_BUCKET, 0 if is_small else file.task)
+            paths[number].append(self._path(file))
+        statement_id = self.statement_ids[leg]
+        home = self.target.make_delta(statement_id) if leg else self.home
+        return [
+            Parts(
+                self.target.new_file(home, BucketId(number), statement_id),
+                some,
+                len(self.encoding.others),
+            )
+            for number, some in paths.items()
+        ]
+
+    def remove(self, *, with_delta: bool) -> None:
+        """Remove Spark's files, or all of the first leg's delta, if it has no rows."""
         delta = self.target.own_directory(self.home)
-        self.target.storage.remove(self.directory if self.files else delta)
+        self.target.storage.remove(delta if with_delta else self.directory)
 
     def _path(self, file: Encoded) -> str:
         return f"{self.directory}/{file.path}"
+
+
+def _leg(file: Encoded) -> int:
+    return file.values.get(_LEG, 0)
 
 
 def _read_ids(path: str, target: Target) -> pa.Table:
@@ -120,7 +147,7 @@ def _read_ids(path: str, target: Target) -> pa.Table:
         return opened.read(CHANGED_ROW_ID)
 
 
-def can_encode_versions(rows: DataFrame, table: Table, target: Target) -> bool:
+def can_encode_versions(rows: DataFrame, table: Table, target: Target, legs: int = 1) -> bool:
     """Whether Spark's writer may encode ``rows``, which are new versions of rows of the table.
 
     They have PARTITION, LEG and the row id columns, and the columns of the table.
@@ -128,21 +155,25 @@ def can_encode_versions(rows: DataFrame, table: Table, target: Target) -> bool:
     known = {PARTITION, LEG, *CHANGED_ROW_ID, *(column.name for column in table.columns)}
     if known != set(rows.columns) or not can_encode(rows, table, target):
         return False
-    buckets = Placement.of(table).count
-    return not buckets or fits_parts(table.columns, buckets, _tasks(rows))
+    return fits_parts(table.columns, legs * max(1, Placement.of(table).count), _tasks(rows))
 
 
 def encoded_versions(
-    rows: DataFrame, table: Table, target: Target, statement_id: StatementId, bucket: str
+    rows: DataFrame,
+    table: Table,
+    target: Target,
+    statement_ids: Sequence[StatementId],
+    changing: int,
+    bucket: str,
 ) -> EncodedVersions | None:
-    """Have Spark encode new versions of rows.
+    """Have Spark encode new versions of rows, and new rows.
 
-    In a table with buckets, a new version keeps the ``bucket`` of the old row, an expression.
+    ``bucket`` is an expression of the bucket to which a row of a table with buckets belongs.
     None if Spark's writer cannot encode one of the texts. Then no row is written. ConfigError for
     a codec that acidsql does not have.
     """
-    encoding = _encoding(table, target)
-    home = target.make_delta(statement_id)
+    encoding = _encoding(table, target, len(statement_ids))
+    home = target.make_delta(statement_ids[0])
     directory = new_directory(target, home)
     named = _named(rows.coalesce(_tasks(rows)), encoding, bucket)
     if not encoding.write(named, str(directory)):
@@ -153,23 +184,25 @@ def encoded_versions(
         for file in encoded_files(directory, target)
     ]
     files = [file for file, count in found if count]
-    rows_in_all = sum(count for _, count in found)
-    return EncodedVersions(target, statement_id, encoding, home, directory, files, rows_in_all)
+    old = sum(count for file, count in found if _leg(file) < changing)
+    return EncodedVersions(target, statement_ids, changing, encoding, home, directory, files, old)
 
 
 def _tasks(rows: DataFrame) -> int:
     return min(parallelism(rows), BUCKET_ID_MAX + 1)
 
 
-def _encoding(table: Table, target: Target) -> Encoding:
+def _encoding(table: Table, target: Target, legs: int) -> Encoding:
     buckets = Placement.of(table).count
+    places = legs * max(1, buckets)
+    directories = {_LEG: legs > 1, _BUCKET: buckets > 0}
     return Encoding(
         table,
         target.format.compression,
-        part_stripe_bytes(buckets) if buckets else STRIPE_BYTES,
+        part_stripe_bytes(places),
         others=CHANGED_ROW_ID,
-        directories=[_BUCKET] if buckets else [],
-        open_files=buckets,
+        directories=[name for name, is_there in directories.items() if is_there],
+        open_files=places,
     )
 
 
@@ -181,8 +214,8 @@ def _named(rows: DataFrame, encoding: Encoding, bucket: str) -> DataFrame:
     names = (column.name for column in table.columns)
     new = dict(zip(names, column_names(table), strict=True))
     named = rows.toDF(*(new.get(name, name) for name in rows.columns))
-    added: list[Column] = [F.expr(bucket).alias(_BUCKET)] if encoding.directories else []
-    return named.select("*", *added)
+    added: Mapping[str, Column] = {_LEG: F.col(LEG), _BUCKET: F.expr(bucket)}
+    return named.select("*", *(added[name].alias(name) for name in encoding.directories))
 
 
 def _count(path: str, target: Target) -> int:

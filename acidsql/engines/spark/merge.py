@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,10 @@ from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.matches import SOURCE_ROW, Matches
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.spark.arrow import relaxed
-from acidsql.engines.spark.changed_rows import Changes, Written
+from acidsql.engines.spark.bucket_number import bucket_number
+from acidsql.engines.spark.changed_rows import OLD_BUCKET, Changes, Written
+from acidsql.engines.spark.encoded_changes import can_encode_versions
+from acidsql.engines.spark.encoding import can_encode, column_names
 from acidsql.engines.spark.evaluation import evaluated, has_limit, is_deterministic
 from acidsql.engines.spark.fields import in_order
 from acidsql.engines.spark.insert import moved_rows, placed_rows, write_inserted_rows
@@ -186,9 +190,12 @@ class _Merge:
         inserts = bool(self.plan.not_matched)
         carried = [f"{_CARRIED}{i}" for i in range(len(source.columns))] if inserts else []
         changes = self._matched(scan)
-        extra = {name: self._left_alone(name) for name in carried}
-        there = _carrying(source, carried)
+        there, kept = _carrying(source, carried)
+        extra = {name: self._left_alone(of) for name, of in zip(carried, kept, strict=True)}
         joined = self.pairs.joined(target, there, extra, _THERE, keeps_source=inserts)
+        encoded = self._encoded(joined, carried, source, changes)
+        if encoded is not None:
+            return encoded
         if not inserts:
             with self._once_if_moved(joined.where(f"{LEG} >= 0")) as acting:
                 files = self._checked(changes.write(acting, few=False)).files
@@ -202,6 +209,36 @@ class _Merge:
             files += self._moved(wanted, are_few=False)
             left = placed.frame.where(f"{PARTITION} IS NULL").select(*carried)
             return files + self._inserted(left.toDF(*source.columns), are_few=False)
+
+    def _encoded(
+        self, joined: DataFrame, carried: Sequence[str], source: DataFrame, changes: Changes
+    ) -> list[OutputFile] | None:
+        """The files of all legs, whose rows Spark's writer encodes in one job.
+
+        None if it does not, or if a row of the target has several matches, which the other way
+        describes.
+        """
+        writes = bool(self.plan.not_matched) or any(leg.is_update for leg in self.legs)
+        if not writes or self.plan.moves or self.plan.by_source or not self.pairs.is_plain:
+            return None
+        bucket = self._bucket()
+        if bucket is None or not can_encode(joined, self.table, self.target):
+            return None
+        rows = self.pairs.with_inserts(joined, carried, source)
+        legs = len(self.legs) + len(self.plan.not_matched)
+        if not can_encode_versions(rows, self.table, self.target, legs):
+            return None
+        changes = replace(changes, make_matches=partial(Matches, self.legs))
+        inserting = [leg.statement_id for leg in self.plan.not_matched]
+        written = changes.write_encoded(rows, inserting, bucket)
+        return None if written is None or written.ambiguous.count else written.files
+
+    def _bucket(self) -> str | None:
+        """The bucket of a new version or a new row in Spark SQL; None if only Python knows it."""
+        if self.table.bucketing is None:
+            return OLD_BUCKET
+        new = bucket_number(self.table, column_names(self.table))
+        return None if new is None else f"if({PARTITION} IS NULL, {new}, {OLD_BUCKET})"
 
     @contextmanager
     def _once_if_moved(self, changes: DataFrame) -> Iterator[DataFrame]:
@@ -302,17 +339,20 @@ class _Merge:
         return placed_rows(self.job, self.table, rows, values, {})
 
 
-def _carrying(source: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The source with `_THERE`, and with a copy of each column under one of ``names``, if given.
+def _carrying(source: DataFrame, names: Sequence[str]) -> tuple[DataFrame, Sequence[str]]:
+    """The source with `_THERE`, and what its columns are to be called, quoted, for ``names``.
 
-    No other column has one of ``names``. The source's own names may not be unique.
+    No column has one of ``names``. If the source's own names are not unique, there is a copy of
+    each column under one of them.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-    if names:
-        copies = [f"{copy} as {quote(c)}" for c, copy in zip(source.columns, names, strict=True)]
+    kept: Sequence[str] = [quote(name) for name in source.columns] if names else []
+    if len({name.lower() for name in kept}) < len(kept):
+        copies = [f"{copy} as {name}" for name, copy in zip(kept, names, strict=True)]
         source = source.toDF(*names).selectExpr(*copies, *names)
-    return source.select("*", F.lit(True).alias(_THERE))
+        kept = names
+    return source.select("*", F.lit(True).alias(_THERE)), kept
 
 
 def _for_join(source: DataFrame, rows: int, keys_listed: bool) -> DataFrame:

@@ -2,7 +2,8 @@
 
 A join of a large source moves the rows of both sides by their keys. Mostly, few rows of the target
 have a key that the source has. Where the source's keys fit into each task's memory, the other rows
-of the target are left out while they are scanned.
+of the target are left out while they are scanned: by bits that stand for hashes of the keys
+(`key_bits`), or where equal keys may have other hashes, by a join with the keys.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from acidsql.engines.spark.arrow import to_arrow
+from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.key_bits import key_words, may_be_key
 from acidsql.engines.spark.moved import MovedRows, moved
 from acidsql.errors import AnalysisError
 from acidsql.model.names import quote_identifier as quote
@@ -26,8 +30,12 @@ if TYPE_CHECKING:
 _TARGET = InputSource(name="all_rows")
 _KEYS = InputSource(name="keys")
 
+_HASHES_MAX = 4_000_000
+"""Of so many source rows at most, the keys are hashed: then a process holds 8 MiB of their bits."""
+
 _ROWS_MAX = 2_000_000
-"""Sources of more rows are joined as they are. A key takes some 80 bytes in each process."""
+"""Sources of more rows are joined as they are, if their keys cannot be hashed. A key takes some 80
+bytes in each process."""
 
 _BYTES_MAX = 128 << 20
 """The same of sources of more bytes, if their keys may be long."""
@@ -50,21 +58,58 @@ def moved_by_keys(plan: MergePlan, source: DataFrame) -> Iterator[MovedRows]:
 
 
 def candidates(job: Job, plan: MergePlan, target: DataFrame, source: MovedRows) -> DataFrame:
-    """The rows of the target, without rows that no row of the source can match."""
+    """The rows of the target, without most or all rows that no row of the source can match."""
     names = _key_names(plan, source.frame)
-    if not names or not _are_few(source, names):
+    if not names or source.rows is None:
         return target
+    pairs = [(key.target, name) for key, name in zip(plan.keys, names, strict=True)]
+    if source.rows <= _HASHES_MAX and _hash_alike(target, source.frame, pairs):
+        found = _by_hashes(target, source.frame, pairs)
+        if found is not None:
+            return found
+    return _by_join(job, target, source.frame, pairs) if _are_few(source, names) else target
+
+
+def _hash_alike(target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether equal keys have one hash.
+
+    Not so -0.0 and 0.0, texts with a collation, and values that are converted to be compared.
+    """
+    from pyspark.sql import types  # noqa: PLC0415
+
+    whole = (types.IntegralType, types.DecimalType, types.DateType, types.TimestampType)
+    kinds = (*whole, types.TimestampNTZType, types.BooleanType)
+    ours = {field.name: field.dataType for field in target.schema}
+    theirs = {field.name: field.dataType for field in source.schema}
+    return all(
+        ours.get(column) == theirs[name]
+        and (isinstance(theirs[name], kinds) or theirs[name] == types.StringType())
+        for column, name in pairs
+    )
+
+
+def _by_hashes(
+    target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str, str]]
+) -> DataFrame | None:
+    """The rows of the target whose keys may be in the source, by their hash."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-    job.inputs |= {
-        _TARGET.name: target,
-        _KEYS.name: F.broadcast(source.frame.select(*map(quote, dict.fromkeys(names)))),
-    }
-    equal = (
-        f"t.{quote(key.target)} = s.{quote(name)}"
-        for key, name in zip(plan.keys, names, strict=True)
-    )
-    on = " AND ".join(equal)
+    with clear_errors():
+        hashes = to_arrow(source.select(F.xxhash64(*(F.col(quote(name)) for _, name in pairs))))
+        words = key_words(hashes.column(0).to_numpy())
+        found = may_be_key(source.sparkSession, words, [quote(name) for name, _ in pairs])
+        return None if found is None else target.where(found)
+
+
+def _by_join(
+    job: Job, target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str, str]]
+) -> DataFrame:
+    """The rows of the target whose keys are in the source."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    keys = source.select(*(quote(name) for name in dict.fromkeys(name for _, name in pairs)))
+    job.inputs |= {_TARGET.name: target, _KEYS.name: F.broadcast(keys)}
+    on = " AND ".join(f"t.{quote(ours)} = s.{quote(name)}" for ours, name in pairs)
     text = SqlText.of("SELECT t.* FROM ", _TARGET, " AS t LEFT SEMI JOIN ", _KEYS, f" AS s ON {on}")
     try:
         return job.sql(text)

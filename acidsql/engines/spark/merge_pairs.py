@@ -16,7 +16,8 @@ from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.values import boolean, kept, stored
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
-from acidsql.plans.merge import DeleteLeg, MergePlan, UpdateLeg
+from acidsql.model.types import spark_type
+from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.sql_text import InputSource, SqlText
 
 if TYPE_CHECKING:
@@ -163,6 +164,63 @@ class Pairs:
         return SqlText.of(
             "SELECT ", SqlText.join(", ", columns), " FROM ", _JOINED, f" AS {self._alias}"
         )
+
+    # -- with the rows to insert -------------------------------------------------------------------
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the clauses that insert ask for values of the source alone: for no subquery."""
+        texts = [v.value for leg in self.plan.not_matched for v in leg.values]
+        texts += [leg.condition for leg in self.plan.not_matched if leg.condition is not None]
+        return all(isinstance(part, str) for text in texts for part in text.parts)
+
+    def with_inserts(
+        self, joined: DataFrame, carried: Sequence[str], source: DataFrame
+    ) -> DataFrame:
+        """The rows on which a leg acts, among them those that are to be inserted.
+
+        ``joined`` are joined rows, in which rows of the source without a match keep their values in
+        the columns ``carried``. The legs that insert are numbered behind the others. Their clauses
+        know the source alone, so they stand in a query around that of the pairs, under its alias.
+        """
+        first, table = len(self.plan.changing), self.table
+        ids = [PARTITION, *CHANGED_ROW_ID]
+        there = {column.name for column in self._written}
+        old = [
+            quote(c.name) if c.name in there else f"CAST(NULL AS {spark_type(c.type)})"
+            for c in table.columns
+        ]
+        new = [f"{_NEW}{index}" for index in range(len(old))]
+        named = joined.selectExpr(
+            *ids,
+            f"{LEG} AS {_PAIR_LEG}",
+            *(f"{value} AS {name}" for value, name in zip(old, new, strict=True)),
+            *carried,
+        )
+        names = source.columns if carried else []
+        self.job.inputs[_JOINED.name] = named.toDF(*ids, _PAIR_LEG, *new, *names)
+        legs = list(enumerate(self.plan.not_matched, first))
+        whens = [when(leg.condition, number) for number, leg in legs]
+        inserted = SqlText.of("CASE", *whens, " ELSE -1 END") if whens else SqlText.of("-1")
+        acting = SqlText.of(
+            f"CASE WHEN {PARTITION} IS NULL THEN ", inserted, f" ELSE {_PAIR_LEG} END AS {LEG}"
+        )
+        setting = [(number, self._inserted(leg)) for number, leg in legs]
+        values = [
+            SqlText.of(self._new(c, setting, LEG, SqlText.of(kept)), f" AS {quote(c.name)}")
+            for c, kept in zip(table.columns, new, strict=True)
+        ]
+        columns = [*map(SqlText.of, ids), acting, *values]
+        text = SqlText.of(
+            "SELECT ", SqlText.join(", ", columns), " FROM ", _JOINED, f" AS {self.source}"
+        )
+        rows = self.job.sql(text).where(f"{LEG} >= 0")
+        return checked(self.job, table, rows, f"{LEG} >= {first}") if legs else rows
+
+    def _inserted(self, leg: InsertLeg) -> Mapping[str, SqlText]:
+        """The value of every column in a row that the leg inserts."""
+        values = {v.column: SqlText.of("(", v.value, "\n)") for v in leg.values}
+        return {c.name: values.get(c.name, SqlText.of("NULL")) for c in self.table.columns}
 
     @property
     def _written(self) -> Sequence[Column]:

@@ -1,0 +1,78 @@
+"""Hashes of keys as bits that Spark looks up while it scans: a Bloom filter of two hashes.
+
+The bits tell that no key can be the row's, or that some key may be. A broadcast join tells that for
+sure. But it looks for keys all over a large memory, which its process has to fetch: for a million
+keys, that takes as long as the scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway
+from acidsql.engines.spark.java_calls import JavaCalls
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+_BITS_EACH = 16
+"""Bits for each key. More would find fewer rows that have no key, but leave the processor's cache.
+With these, one or two rows in a hundred are taken for such that may have a key.
+"""
+
+_WORD = 6
+"""A word has 2 ** 6 bits."""
+
+
+def key_words(hashes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The bits of these hashes, as words. Their number is a power of two.
+
+    The first and the last bits of a hash are the numbers of its two bits.
+
+    >>> [int(word) for word in key_words(np.array([0, 3, -1 << 63]))]
+    [4294967305]
+    """
+    length = max(_WORD, (len(hashes) * _BITS_EACH - 1).bit_length())
+    whole = hashes.view(np.uint64)
+    bits = np.zeros(1 << length, np.bool_)
+    bits[whole >> np.uint64(64 - length)] = True
+    bits[whole & np.uint64((1 << length) - 1)] = True
+    return np.packbits(bits, bitorder="little").view("<u8")
+
+
+def may_be_key(
+    spark: SparkSession, words: NDArray[np.uint64], columns: Sequence[str]
+) -> Column | None:
+    """The condition that both bits of the columns' hash (`xxhash64`) are set; it is never null.
+
+    None if Spark's classes cannot be reached.
+    """
+    return by_gateway(
+        spark,
+        lambda java: _may_be_key(java, spark, words, columns),
+        "the keys of a source are joined with the rows of the target twice",
+    )
+
+
+def _may_be_key(
+    java: JavaClasses, spark: SparkSession, words: NDArray[np.uint64], columns: Sequence[str]
+) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    calls = JavaCalls(java, spark)
+    length = len(words).bit_length() - 1 + _WORD
+    held = calls.broadcast(calls.array_data(words.view(np.int64)))
+    whole = f"xxhash64({', '.join(columns)})"
+
+    def is_set(place: str) -> Column:
+        number = F.expr(f"cast(shiftright({place}, {_WORD}) as int)")
+        word = calls.method(held, "getLong", "Long", number)
+        in_word = F.expr(f"cast({place} & {(1 << _WORD) - 1} as int)")
+        return F.call_function("shiftright", word, in_word).bitwiseAND(1) == 1
+
+    first = is_set(f"shiftrightunsigned({whole}, {64 - length})")
+    return first & is_set(f"({whole} & {(1 << length) - 1})")
