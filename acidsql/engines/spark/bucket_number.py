@@ -1,68 +1,91 @@
-"""The bucket of a row in Spark SQL, for keys that Spark's own hash can hash as Hive does.
+"""The bucket of a row as an expression of Spark, for keys that Spark can hash as Hive does.
 
-Both compute murmur3 over whole words of four bytes. There are two differences:
-
-- Hive begins with 104729 (Murmur3.DEFAULT_SEED), Spark with 42. Spark's ``hash(a, b)`` hashes b
-  with the hash of a to begin with. So `_BEGIN`, whose hash is 104729, stands before the key.
-- Hive hashes the bytes of a number from the highest to the lowest, Spark from the lowest to the
-  highest. So the key's bytes are reversed.
+Both compute murmur3 over whole words of four bytes. But Hive hashes the bytes of a number from the
+highest to the lowest, and Spark from the lowest to the highest. So the key's bytes are reversed.
 
 The bytes of a text need not be whole words, and Spark hashes the rest in a way of its own. The hash
-of other types than these has no part that Spark computes.
+of other types has no part that Spark computes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from acidsql.engines.spark.gateway import by_gateway
+from acidsql.engines.spark.java_calls import JavaCalls
 from acidsql.model.names import quote_identifier as quote
-from acidsql.model.table import Table
+from acidsql.model.table import Bucketing, Table
 from acidsql.model.types import ColumnType, PrimitiveType
 
-_BEGIN = 1867871456
-_MASK = 0xFFFFFFFF
-_HASHED_AS = {
-    "boolean": "int({0})",
-    "tinyint": "int({0})",
-    "int": "hash({begin}, {reversed_int})",
-    "date": "hash({begin}, {reversed_int})",
-    "bigint": "hash({begin}, {reversed_long})",
-}
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+_SEED = 104729
+"""What Hive begins a hash with (Murmur3.DEFAULT_SEED)."""
+
+_HASHED = frozenset({"boolean", "tinyint", "int", "date", "bigint"})
 
 
-def bucket_number(table: Table, names: Sequence[str]) -> str | None:
+def knows_buckets(table: Table) -> bool:
+    """Whether Spark can compute the buckets of the table, if its classes can be reached."""
+    bucketing = table.bucketing
+    if bucketing is None or bucketing.version != 2:
+        return False
+    types = {column.name: column.type for column in table.columns}
+    return all(_is_hashed(types[key]) for key in bucketing.columns)
+
+
+def _is_hashed(kind: ColumnType) -> bool:
+    return isinstance(kind, PrimitiveType) and kind.name in _HASHED
+
+
+def bucket_number(spark: SparkSession, table: Table, names: Sequence[str]) -> Column | None:
     """The bucket of a row as an int (`layout.bucketing.bucket_numbers`).
 
     ``names`` are what the table's columns are called. None if only Python can compute it.
     """
     bucketing = table.bucketing
-    if bucketing is None or bucketing.version != 2:
+    if bucketing is None or not knows_buckets(table):
         return None
-    columns = {c.name: (name, c.type) for name, c in zip(names, table.columns, strict=True)}
-    total = ""
-    for key in bucketing.columns:
-        name, kind = columns[key]
-        hashed = _hashed(quote(name), kind)
-        if hashed is None:
-            return None
-        # A bigint, because an int that overflows is an error in ANSI mode.
-        total = f"((31 * {total} + {hashed}) & {_MASK})" if total else f"bigint({hashed})"
-    return f"int(({total} & {0x7FFFFFFF}) % {bucketing.count})"
-
-
-def _hashed(column: str, kind: ColumnType) -> str | None:
-    """Hive's hash of a value as an int, which is 0 for NULL. None for other types."""
-    form = _HASHED_AS.get(kind.name) if isinstance(kind, PrimitiveType) else None
-    if form is None:
-        return None
-    whole = f"unix_date({column})" if kind == PrimitiveType("date") else column
-    value = form.format(
-        column,
-        begin=_BEGIN,
-        reversed_int=_reversed_int(whole),
-        reversed_long=_reversed_long(column),
+    columns = {
+        column.name: (quote(name), column.type)
+        for name, column in zip(names, table.columns, strict=True)
+    }
+    keys = [columns[key] for key in bucketing.columns]
+    return by_gateway(
+        spark,
+        lambda java: _bucket_number(JavaCalls(java, spark), bucketing, keys),
+        "rows are brought to their buckets in Python",
     )
-    return f"if({column} IS NULL, 0, {value})"
+
+
+def _bucket_number(
+    calls: JavaCalls, bucketing: Bucketing, keys: Sequence[tuple[str, ColumnType]]
+) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    total = F.lit(0).cast("bigint")
+    for name, kind in keys:
+        # A bigint, because an int that overflows is an error in ANSI mode.
+        hashed = F.when(F.col(name).isNull(), 0).otherwise(_hash(calls, name, kind))
+        total = (total * 31 + hashed).bitwiseAND(0xFFFFFFFF)
+    return (total.bitwiseAND(0x7FFFFFFF) % bucketing.count).cast("int")
+
+
+def _hash(calls: JavaCalls, name: str, kind: ColumnType) -> Column:
+    """Hive's hash of a value that is not NULL, as an int."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    match str(kind):
+        case "boolean" | "tinyint":
+            return F.col(name).cast("int")
+        case "bigint":
+            return calls.murmur3(F.expr(_reversed_long(name)), _SEED)
+        case "date":
+            return calls.murmur3(F.expr(_reversed_int(f"unix_date({name})")), _SEED)
+        case _:
+            return calls.murmur3(F.expr(_reversed_int(name)), _SEED)
 
 
 def _reversed_int(value: str) -> str:

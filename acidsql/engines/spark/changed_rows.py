@@ -40,7 +40,7 @@ from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.model.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 SMALL_BYTES = 4 << 20
 """Up to this size of a table's files, changes are collected: a scan in vain costs little time."""
@@ -107,16 +107,23 @@ class Changes:
         return self.write_encoded(rows)
 
     def write_encoded(
-        self, rows: DataFrame, inserting: Sequence[StatementId] = (), bucket: str = OLD_BUCKET
+        self,
+        rows: DataFrame,
+        inserting: Sequence[StatementId] = (),
+        bucket: Column | None = None,
     ) -> Written | None:
         """Write rows of which `can_encode_versions` is true; None if one cannot be encoded.
 
-        Behind the legs there may be others, which insert rows. These are their statements.
+        Behind the legs there may be others, which insert rows. These are their statements. In a
+        table with buckets, a row goes into ``bucket``; without it, into that of its old version.
         """
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
         statement_ids = [leg.statement_id for leg in self.legs]
         every = [*statement_ids, *inserting]
         changing = len(self.legs)
-        new = encoded_versions(rows, self.table, self.target, every, changing, bucket)
+        place = F.expr(OLD_BUCKET) if bucket is None else bucket
+        new = encoded_versions(rows, self.table, self.target, every, changing, place)
         if new is None:
             return None
         spark = rows.sparkSession

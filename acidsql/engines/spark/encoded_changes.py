@@ -164,7 +164,7 @@ def encoded_versions(
     target: Target,
     statement_ids: Sequence[StatementId],
     changing: int,
-    bucket: str,
+    bucket: Column,
 ) -> EncodedVersions | None:
     """Have Spark encode new versions of rows, and new rows.
 
@@ -206,7 +206,7 @@ def _encoding(table: Table, target: Target, legs: int) -> Encoding:
     )
 
 
-def _named(rows: DataFrame, encoding: Encoding, bucket: str) -> DataFrame:
+def _named(rows: DataFrame, encoding: Encoding, bucket: Column) -> DataFrame:
     """The rows with the names that the encoding asks for."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
@@ -214,7 +214,7 @@ def _named(rows: DataFrame, encoding: Encoding, bucket: str) -> DataFrame:
     names = (column.name for column in table.columns)
     new = dict(zip(names, column_names(table), strict=True))
     named = rows.toDF(*(new.get(name, name) for name in rows.columns))
-    added: Mapping[str, Column] = {_LEG: F.col(LEG), _BUCKET: F.expr(bucket)}
+    added: Mapping[str, Column] = {_LEG: F.col(LEG), _BUCKET: bucket}
     return named.select("*", *(added[name].alias(name) for name in encoding.directories))
 
 

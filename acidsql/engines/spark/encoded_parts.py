@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import Placement
-from acidsql.engines.spark.bucket_number import bucket_number
+from acidsql.engines.spark.bucket_number import bucket_number, knows_buckets
 from acidsql.engines.spark.encoding import (
     Encoding,
     can_encode,
@@ -35,8 +35,7 @@ def fits_encoded_parts(rows: DataFrame, table: Table, target: Target, tasks: int
         return False
     if table.bucketing is None:
         return True
-    known = bucket_number(table, column_names(table)) is not None
-    return known and fits_parts(table.columns, Placement.of(table).count, tasks)
+    return knows_buckets(table) and fits_parts(table.columns, Placement.of(table).count, tasks)
 
 
 def write_encoded_parts(
@@ -45,11 +44,9 @@ def write_encoded_parts(
     """Write new rows: one file for each task of the frame, or for each bucket. The files are not
     yet published.
 
-    None if Spark's writer cannot encode one of the texts. Then no row is written. ConfigError for
-    a codec that acidsql does not have.
+    None if Spark's classes, which compute buckets, cannot be reached, or if its writer cannot encode
+    one of the texts. Then no row is written. ConfigError for a codec that acidsql does not have.
     """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
     buckets = Placement.of(table).count
     encoding = Encoding(
         table,
@@ -59,9 +56,11 @@ def write_encoded_parts(
         open_files=buckets,
     )
     rows = rows.toDF(*column_names(table))
-    bucket = bucket_number(table, column_names(table))
-    if bucket is not None:
-        rows = rows.select("*", F.expr(bucket).alias(_BUCKET))
+    if buckets:
+        bucket = bucket_number(rows.sparkSession, table, column_names(table))
+        if bucket is None:
+            return None
+        rows = rows.select("*", bucket.alias(_BUCKET))
     home = target.make_delta(statement_id)
     directory = new_directory(target, home)
     if not encoding.write(rows, str(directory)):

@@ -68,6 +68,11 @@ class JavaCalls:
         )
         return self._column(call)
 
+    def murmur3(self, value: Column, seed: int) -> Column:
+        """Spark's hash of a value, which begins with the seed. In SQL every hash begins with 42."""
+        expression = self.java(f"{_EXPRESSIONS}.Murmur3Hash")(self._sequence((value,)), seed)
+        return self._column(expression)
+
     def _invoke(self, target: Any, name: str, kind: Any, arguments: tuple[Column, ...]) -> Any:
         return self.java(f"{_OBJECTS}.Invoke")(
             target, name, kind, self._sequence(arguments), self._sequence(()), True, False, True

@@ -47,7 +47,7 @@ from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.sql_text import SqlText
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
 _CARRIED = "__acidsql_carried"
@@ -221,8 +221,10 @@ class _Merge:
         writes = bool(self.plan.not_matched) or any(leg.is_update for leg in self.legs)
         if not writes or self.plan.moves or self.plan.by_source or not self.pairs.is_plain:
             return None
-        bucket = self._bucket()
-        if bucket is None or not can_encode(joined, self.table, self.target):
+        if not can_encode(joined, self.table, self.target):
+            return None
+        bucket = self._bucket() if self.table.bucketing else None
+        if self.table.bucketing and bucket is None:
             return None
         rows = self.pairs.with_inserts(joined, carried, source)
         legs = len(self.legs) + len(self.plan.not_matched)
@@ -233,12 +235,14 @@ class _Merge:
         written = changes.write_encoded(rows, inserting, bucket)
         return None if written is None or written.ambiguous.count else written.files
 
-    def _bucket(self) -> str | None:
-        """The bucket of a new version or a new row in Spark SQL; None if only Python knows it."""
-        if self.table.bucketing is None:
-            return OLD_BUCKET
-        new = bucket_number(self.table, column_names(self.table))
-        return None if new is None else f"if({PARTITION} IS NULL, {new}, {OLD_BUCKET})"
+    def _bucket(self) -> Column | None:
+        """The bucket of a new version or a new row; None if only Python computes it."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        new = bucket_number(self.job.spark, self.table, column_names(self.table))
+        if new is None:
+            return None
+        return F.when(F.col(PARTITION).isNull(), new).otherwise(F.expr(OLD_BUCKET))
 
     @contextmanager
     def _once_if_moved(self, changes: DataFrame) -> Iterator[DataFrame]:
