@@ -44,8 +44,9 @@ def write_encoded_parts(
     """Write new rows: one file for each task of the frame, or for each bucket. The files are not
     yet published.
 
-    None if Spark's classes, which compute buckets, cannot be reached, or if its writer cannot encode
-    one of the texts. Then no row is written. ConfigError for a codec that acidsql does not have.
+    None if Spark's classes, which compute buckets, cannot be reached, or if its writer cannot
+    encode one of the texts. Then no row is written. ConfigError for a codec that acidsql does not
+    have.
     """
     buckets = Placement.of(table).count
     encoding = Encoding(
