@@ -144,8 +144,9 @@ def test_changes_and_overwrites(table: Session) -> None:
     assert table.execute("CHECK TABLE t").fetchall() == []
 
 
-def test_few_rows_leave_buckets_without_a_file(table: Session) -> None:
+def test_few_rows_leave_buckets_without_a_file(table: Session, warehouse: Path) -> None:
     assert insert(table, 0, 0) == 0
+    assert list((warehouse / "t").iterdir()) == []
     assert insert(table, 0, 1) == 1
     assert table.execute("SELECT `k.x` FROM t").fetchall() == [(0,)]
     assert insert(table, 0, 0, kind="OVERWRITE") == 0

@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 
 from acidsql.engines.spark.changed_rows import Changes
-from acidsql.errors import CardinalityError, InvalidValueError
+from acidsql.errors import (
+    AnalysisError,
+    CardinalityError,
+    ColumnNotFoundError,
+    InvalidValueError,
+)
 from acidsql.layout.bucketing import bucket_numbers
 from acidsql.model.types import parse_type
 from acidsql.orc.footer import read_tail
@@ -305,6 +310,73 @@ def test_a_value_that_only_some_rows_have(large: Session) -> None:
     fails = "WHEN MATCHED THEN UPDATE SET leg = if(s.k = 4050, raise_error('no such row'), 1)"
     with pytest.raises(InvalidValueError, match="no such row"):
         merged(large, fails)
+
+
+ONE_KEY = "(SELECT bigint(k) AS k, v FROM VALUES (1, 'x'), (3, 'y'), (NULL, 'z') AS q(k, v)) s"
+UPDATES = "WHEN MATCHED THEN UPDATE SET v = s.v"
+
+
+@pytest.fixture
+def small(session: Session, spark: Any, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """A table of three rows. Sources are large."""
+    monkeypatch.setattr("acidsql.engines.spark.merge.collect_source", lambda _: None)
+    session.execute(f"CREATE TABLE t (k bigint, v string) {ACID}")
+    session.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (NULL, 'n')")
+    spark.udf.register("pyf", lambda x: str(x + 1), "string")
+    return session
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(
+    ("values", "inserted"),
+    [
+        ("to_json(struct(s.*))", ['{"k":3,"v":"y"}', '{"v":"z"}']),
+        ("concat_ws('-', s.*)", ["3-y", "z"]),
+        ("coalesce(pyf(coalesce(s.k, -9)), 'none')", ["4", "-8"]),
+        ("row_number() OVER (ORDER BY s.k)", ["1", "2"]),
+        ("s.k * 2", ["6", None]),
+    ],
+)
+def test_what_a_clause_inserts_is_made_of_the_rows_that_it_inserts(
+    small: Session, values: str, inserted: list[str | None]
+) -> None:
+    """Not of others, nor of columns that the joined rows have besides."""
+    clauses = f"{UPDATES} WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, {values})"
+    assert merged(small, clauses, ONE_KEY) == (1, 0, 2)
+    rows = {(r[0], r[1]) for r in small.execute("SELECT * FROM t").fetchall()}
+    found = [v for k, v in rows if k not in (1, 2) and v != "n"]
+    assert sorted(map(str, found)) == sorted(map(str, inserted))
+    assert small.execute("CHECK TABLE t").fetchall() == []
+
+
+def test_mistakes_in_clauses_are_those_of_every_merge(small: Session) -> None:
+    """A clause that inserts knows no column of the table, nor the value of another one."""
+    source = "(SELECT bigint(k) AS k, v AS w FROM VALUES (1, 'x'), (3, 'y') AS q(k, v)) s"
+    insert = "WHEN MATCHED THEN UPDATE SET v = s.w WHEN NOT MATCHED{} THEN INSERT (k, v) VALUES {}"
+    with pytest.raises(ColumnNotFoundError, match="v"):
+        merged(small, insert.format("", "(s.k, v)"), source)
+    with pytest.raises(AnalysisError):
+        merged(small, insert.format(" AND 'true'", "(s.k, s.w)"), source)
+    assert sorted(small.execute("SELECT v FROM t").fetchall()) == [("a",), ("b",), ("n",)]
+
+
+def test_char_keys_are_compared_padded(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.merge.collect_source", lambda _: None)
+    session.execute(f"CREATE TABLE t (k char(5), v string) {ACID}")
+    session.execute("INSERT INTO t VALUES ('ab', '1'), ('q', '2'), ('r', '3')")
+    session.execute(f"CREATE TABLE s (k char(3)) {ACID}")
+    session.execute("INSERT INTO s VALUES ('ab'), ('q')")
+    clauses = "WHEN MATCHED THEN UPDATE SET v = 'new' WHEN NOT MATCHED THEN INSERT VALUES (k, '')"
+    assert merged(session, clauses) == (2, 0, 0)
+
+
+def test_a_merge_that_only_inserts_rows_of_a_small_source(session: Session) -> None:
+    session.execute(f"CREATE TABLE t (k bigint, v string) {ACID}")
+    session.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    insert = "WHEN NOT MATCHED THEN INSERT (k, v) VALUES (s.k, s.v)"
+    done = session.execute(f"MERGE INTO t USING {ONE_KEY} ON t.k < s.k {insert}")
+    assert done.rows_inserted == 2
+    assert session.execute("SELECT count(*) FROM t").fetchall() == [(4,)]
 
 
 @pytest.mark.one_in(3)

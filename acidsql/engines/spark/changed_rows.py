@@ -99,8 +99,7 @@ class Changes:
 
     def _encoded(self, rows: DataFrame) -> Written | None:
         """Write new versions of rows that Spark's writer encodes; None if it does not."""
-        leg, *others = self.legs
-        if others or not leg.is_update or leg.moves:
+        if len(self.legs) != 1 or not self.legs[0].is_update or self.legs[0].moves:
             return None
         if not can_encode_versions(rows, self.table, self.target):
             return None

@@ -75,5 +75,5 @@ def write_encoded_parts(
         for number, paths in of_bucket.items()
     ]
     files = joined_parts(rows.sparkSession, parts, target, encoding.model())
-    target.storage.remove(directory)
+    target.storage.remove(directory if files else target.own_directory(home))
     return files

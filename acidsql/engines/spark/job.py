@@ -76,6 +76,10 @@ _SPLIT_BYTES = 128 << 20
 _LARGE_BYTES = 256 << 20
 """`is_large` of more bytes."""
 
+_USER_CODE = ("PYTHON_UDF", "SCALA_UDF")
+_OF_SEVERAL_ROWS = ("WINDOW", "WINDOW_EXPRESSION", "AGGREGATE", "GENERATE", "GENERATOR")
+"""Names of Spark's TreePattern."""
+
 _ROWS_OF_LIMIT = (1 << 31) - 1
 """Spark's limits are ints."""
 
@@ -206,10 +210,27 @@ def calls_user_code(frame: DataFrame) -> bool:
 
 
 def _has_user_code(java: JavaClasses, frame: DataFrame) -> bool:
+    return _has_any(java, frame, _USER_CODE)
+
+
+def _has_any(java: JavaClasses, frame: DataFrame, names: Sequence[str]) -> bool:
     plan: Any = frame
     analyzed = plan._jdf.queryExecution().analyzed()
     patterns = java("org.apache.spark.sql.catalyst.trees.TreePattern")
-    return any(analyzed.containsPattern(p) for p in (patterns.PYTHON_UDF(), patterns.SCALA_UDF()))
+    return any(analyzed.containsPattern(getattr(patterns, name)()) for name in names)
+
+
+def is_row_by_row(frame: DataFrame) -> bool:
+    """Whether the query makes each row of one row of its source, with functions of Spark's own.
+
+    False if Spark cannot be asked.
+    """
+    asked = by_gateway(
+        frame.sparkSession,
+        lambda java: _has_any(java, frame, (*_USER_CODE, *_OF_SEVERAL_ROWS)),
+        "rows are moved to the tasks that write them",
+    )
+    return asked is False
 
 
 def _may_grow(frame: DataFrame) -> bool:

@@ -29,7 +29,7 @@ from acidsql.engines.spark.encoding import can_encode, column_names
 from acidsql.engines.spark.evaluation import evaluated, has_limit, is_deterministic
 from acidsql.engines.spark.fields import in_order
 from acidsql.engines.spark.insert import moved_rows, placed_rows, write_inserted_rows
-from acidsql.engines.spark.job import Job, collect_source, parallelism
+from acidsql.engines.spark.job import Job, collect_source, is_row_by_row, parallelism
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.merge_candidates import candidates, moved_by_keys
 from acidsql.engines.spark.merge_pairs import SOURCE, Pairs, when
@@ -222,6 +222,10 @@ class _Merge:
         if not writes or self.plan.moves or self.plan.by_source or not self.pairs.is_plain:
             return None
         if not can_encode(joined, self.table, self.target):
+            return None
+        # Alone, a clause makes the mistakes that it makes where nothing is encoded.
+        clauses = [self._placed(leg, leg.condition, source) for leg in self.plan.not_matched]
+        if not all(map(is_row_by_row, clauses)):
             return None
         bucket = self._bucket() if self.table.bucketing else None
         if self.table.bucketing and bucket is None:

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.arrow import to_arrow
+from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.job import Job
@@ -73,18 +74,23 @@ def candidates(job: Job, plan: MergePlan, target: DataFrame, source: MovedRows) 
 def _hash_alike(target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str, str]]) -> bool:
     """Whether equal keys have one hash.
 
-    Not so -0.0 and 0.0, texts with a collation, and values that are converted to be compared.
+    Not so -0.0 and 0.0, texts of char(n), which are padded to be compared, texts with a collation,
+    and values that are converted.
     """
     from pyspark.sql import types  # noqa: PLC0415
 
     whole = (types.IntegralType, types.DecimalType, types.DateType, types.TimestampType)
     kinds = (*whole, types.TimestampNTZType, types.BooleanType)
-    ours = {field.name: field.dataType for field in target.schema}
-    theirs = {field.name: field.dataType for field in source.schema}
+    ours = {field.name: field for field in target.schema}
+    theirs = {field.name: field for field in source.schema}
+    if any(column not in ours for column, _ in pairs):
+        return False
+    fields = [(ours[column], theirs[name]) for column, name in pairs]
     return all(
-        ours.get(column) == theirs[name]
-        and (isinstance(theirs[name], kinds) or theirs[name] == types.StringType())
-        for column, name in pairs
+        a.dataType == b.dataType
+        and (isinstance(a.dataType, kinds) or a.dataType == types.StringType())
+        and CHAR_METADATA not in {*a.metadata, *b.metadata}
+        for a, b in fields
     )
 
 

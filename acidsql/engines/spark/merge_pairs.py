@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,8 +28,11 @@ TARGET = InputSource(name="target")
 SOURCE = InputSource(name="source")
 _JOINED = InputSource(name="joined")
 
-_NEW = "__acidsql_new"
+_NEW, _VALUE = "__acidsql_new", "__acidsql_value"
 _PAIR_LEG = "__acidsql_pair"
+_STAR = re.compile(r"(^|[(,.])\s*\*")
+"""A star for columns. One that multiplies stands behind a value."""
+
 _ALONE = -2
 """The number that stands for a leg in a row of the target without a match."""
 
@@ -169,10 +173,14 @@ class Pairs:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the clauses that insert ask for values of the source alone: for no subquery."""
+        """Whether the clauses that insert have no subquery, and no star for all columns.
+
+        In the query of `with_inserts`, a star would stand for more columns than the source has.
+        """
         texts = [v.value for leg in self.plan.not_matched for v in leg.values]
         texts += [leg.condition for leg in self.plan.not_matched if leg.condition is not None]
-        return all(isinstance(part, str) for text in texts for part in text.parts)
+        parts = [part for text in texts for part in text.parts]
+        return all(isinstance(part, str) and not _STAR.search(part) for part in parts)
 
     def with_inserts(
         self, joined: DataFrame, carried: Sequence[str], source: DataFrame
@@ -206,15 +214,17 @@ class Pairs:
             f"CASE WHEN {PARTITION} IS NULL THEN ", inserted, f" ELSE {_PAIR_LEG} END AS {LEG}"
         )
         setting = [(number, self._inserted(leg)) for number, leg in legs]
+        # A clause must not find the new value of one column by its name, for that of another.
         values = [
-            SqlText.of(self._new(c, setting, LEG, SqlText.of(kept)), f" AS {quote(c.name)}")
-            for c, kept in zip(table.columns, new, strict=True)
+            SqlText.of(self._new(c, setting, LEG, SqlText.of(kept)), f" AS {_VALUE}{index}")
+            for index, (c, kept) in enumerate(zip(table.columns, new, strict=True))
         ]
         columns = [*map(SqlText.of, ids), acting, *values]
         text = SqlText.of(
             "SELECT ", SqlText.join(", ", columns), " FROM ", _JOINED, f" AS {self.source}"
         )
         rows = self.job.sql(text).where(f"{LEG} >= 0")
+        rows = rows.toDF(*ids, LEG, *(column.name for column in table.columns))
         return checked(self.job, table, rows, f"{LEG} >= {first}") if legs else rows
 
     def _inserted(self, leg: InsertLeg) -> Mapping[str, SqlText]:
