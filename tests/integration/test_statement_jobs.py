@@ -301,6 +301,22 @@ def test_rows_that_a_large_source_cannot_match_are_not_moved(
     )
 
 
+@pytest.mark.thorough
+def test_hashes_that_spark_refuses_to_bring_are_not_needed(
+    table: Session, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.merge.collect_source", lambda _: None)
+    rows = spark.range(100_000).selectExpr("int(id) AS k", "string(id) AS v")
+    table.register("s", rows)
+    conf = spark.sparkContext._jsc.sc().conf()
+    conf.set("spark.driver.maxResultSize", "256k")
+    try:
+        result = table.execute(f"MERGE INTO t USING s {CHANGE}")
+    finally:
+        conf.remove("spark.driver.maxResultSize")
+    assert (result.rows_updated, result.rows_inserted) == (ROWS, 100_000 - ROWS)
+
+
 @way("collected")
 def test_a_mistake_in_on_is_told_of_the_statement_whatever_the_size_of_the_source(
     table: Session, driver_bytes: int

@@ -169,7 +169,7 @@ def collect_moved(rows: MovedRows, width: int, partitions: int) -> pa.Table | No
     if rows.bytes is None:
         share = DRIVER_BYTES_MAX // partitions
         return _collect_up_to(frame, width, share, DRIVER_ROWS_MIN, end_early=False)
-    return _collected(frame) if rows.bytes <= DRIVER_BYTES_MAX else None
+    return collect_all(frame) if rows.bytes <= DRIVER_BYTES_MAX else None
 
 
 def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
@@ -248,7 +248,7 @@ def collect_few(frame: DataFrame, columns: int, *, end_early: bool = True) -> pa
         return known
     held = held_bytes(frame)
     if held is not None and held <= DRIVER_BYTES_MAX:
-        return _collected(frame)
+        return collect_all(frame)
     share = DRIVER_BYTES_MAX // 2
     return _collect_up_to(frame, row_width(range(columns)), share, 0, end_early=end_early)
 
@@ -266,7 +266,7 @@ def _collect_up_to(
     frame: DataFrame, width: int, share: int, rows_min: int, *, end_early: bool = True
 ) -> pa.Table | None:
     """The rows; None if a task has more than its share, or Spark refuses to bring them all."""
-    table = _collected(handed_out(frame, width, share, rows_min, end_early=end_early))
+    table = collect_all(handed_out(frame, width, share, rows_min, end_early=end_early))
     if table is None:
         return None
     left_over = table.columns[-1].to_numpy()
@@ -275,12 +275,12 @@ def _collect_up_to(
     return table.select(list(range(len(frame.columns))))
 
 
-def _collected(frame: DataFrame) -> pa.Table | None:
+def collect_all(frame: DataFrame) -> pa.Table | None:
     """The rows; None if Spark refuses to bring so many."""
     try:
         return to_arrow(frame)
     except ExecutionError as error:
-        if _RESULT_LIMIT not in error.message:
+        if _RESULT_LIMIT not in f"{error.message} {error.detail}":
             raise
         return None
 

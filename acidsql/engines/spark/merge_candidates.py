@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from acidsql.engines.spark.arrow import to_arrow
 from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import java_classes
-from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.job import Job, collect_all
 from acidsql.engines.spark.key_bits import key_words, may_be_key
 from acidsql.engines.spark.moved import MovedRows, moved
 from acidsql.errors import AnalysisError
@@ -97,11 +96,17 @@ def _hash_alike(target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str,
 def _by_hashes(
     target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str, str]]
 ) -> DataFrame | None:
-    """The rows of the target whose keys may be in the source, by their hash."""
+    """The rows of the target whose keys may be in the source, by their hash.
+
+    All of its rows if Spark refuses to bring so many hashes. None if its classes cannot be reached.
+    """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     with clear_errors():
-        hashes = to_arrow(source.select(F.xxhash64(*(F.col(quote(name)) for _, name in pairs))))
+        keys = source.select(F.xxhash64(*(F.col(quote(name)) for _, name in pairs)))
+        hashes = collect_all(keys)
+        if hashes is None:  # nor would Spark broadcast the keys
+            return target
         words = key_words(hashes.column(0).to_numpy())
         found = may_be_key(source.sparkSession, words, [quote(name) for name, _ in pairs])
         return None if found is None else target.where(found)
