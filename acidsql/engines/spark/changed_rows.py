@@ -85,10 +85,8 @@ class Changes:
 
     def write(self, rows: DataFrame, *, few: bool) -> Written:
         """Write the rows; with ``few`` they are likely small enough for the driver."""
-        names = rows.columns
-        width = numbers_width(names) if _IDS.issuperset(names) else row_width(names)
         if few or self._is_small:
-            table = collect_if_small(rows, width, self.scan.selection)
+            table = self.collected(rows)
             if table is not None:
                 return self.write_collected(table)
         encoded = self._encoded(rows)
@@ -96,6 +94,12 @@ class Changes:
             return encoded
         with self.moved(rows) as there:
             return self.write_moved(there, there.frame)
+
+    def collected(self, rows: DataFrame) -> pa.Table | None:
+        """The rows, if the driver can hold them."""
+        names = rows.columns
+        width = numbers_width(names) if _IDS.issuperset(names) else row_width(names)
+        return collect_if_small(rows, width, self.scan.selection)
 
     def _encoded(self, rows: DataFrame) -> Written | None:
         """Write new versions of rows that Spark's writer encodes; None if it does not."""

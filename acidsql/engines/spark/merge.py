@@ -9,9 +9,9 @@ the row's new values, come from one evaluation: a clause's condition stands once
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,12 @@ from acidsql.engines.spark.encoded_changes import can_encode_versions
 from acidsql.engines.spark.encoding import can_encode, column_names
 from acidsql.engines.spark.evaluation import evaluated, has_limit, is_deterministic
 from acidsql.engines.spark.fields import in_order
-from acidsql.engines.spark.insert import moved_rows, placed_rows, write_inserted_rows
+from acidsql.engines.spark.insert import (
+    moved_rows,
+    placed_rows,
+    write_collected_rows,
+    write_inserted_rows,
+)
 from acidsql.engines.spark.job import Job, collect_source, is_row_by_row, parallelism
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.merge_candidates import candidates, moved_by_keys
@@ -36,6 +41,11 @@ from acidsql.engines.spark.merge_pairs import SOURCE, Pairs, when
 from acidsql.engines.spark.moved import MovedRows
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
+from acidsql.engines.spark.source_columns import (
+    SourceColumns,
+    as_new_rows,
+    with_source_values,
+)
 from acidsql.engines.spark.source_keys import are_listed, key_predicates
 from acidsql.engines.spark.values import boolean
 from acidsql.errors import AnalysisError
@@ -48,7 +58,7 @@ from acidsql.plans.sql_text import SqlText
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructField
 
 _CARRIED = "__acidsql_carried"
 _THERE = "__acidsql_there"
@@ -116,6 +126,19 @@ def _has_arrow_type(kind: DataType) -> bool:
             return not isinstance(kind, (*others, types.VariantType, types.UserDefinedType))
 
 
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """A source whose ``rows`` the driver holds, numbered by SOURCE_ROW.
+
+    Its keys prune the ``scan`` of the target; ``keys_listed`` tells if they are listed there.
+    """
+
+    columns: SourceColumns
+    rows: pa.Table
+    scan: Scan
+    keys_listed: bool
+
+
 class _Merge:
     def __init__(self, plan: MergePlan, job: Job, target: Target) -> None:
         self.plan = plan
@@ -137,38 +160,75 @@ class _Merge:
 
     # -- a source the driver can hold --------------------------------------------------------------
 
-    def with_collected(self, source: DataFrame, rows: pa.Table) -> list[OutputFile]:
+    def with_collected(self, frame: DataFrame, rows: pa.Table) -> list[OutputFile]:
         """One scan of the target, pruned by the source's keys and joined with its rows."""
-        numbered = rows.append_column(SOURCE_ROW, pa.array(np.arange(rows.num_rows)))
         by_source = bool(self.plan.by_source)
         predicates = () if by_source else tuple(key_predicates(self.plan.keys, self.table, rows))
-        scan = self._scan(predicates)
-        listed = are_listed(self.plan.keys, predicates)
-        source_frame = _for_join(self._local(source, numbered), rows.num_rows, listed)
-        extra = {SOURCE_ROW: f"{self.pairs.source}.{SOURCE_ROW}"}
-        joined = self.pairs.joined(scan.frame, source_frame, extra, SOURCE_ROW)
+        source = _Collected(
+            columns=SourceColumns(self.plan, self.table, frame.schema),
+            rows=rows.append_column(SOURCE_ROW, pa.array(np.arange(rows.num_rows))),
+            scan=self._scan(predicates),
+            keys_listed=are_listed(self.plan.keys, predicates),
+        )
         files: list[OutputFile] = []
         matched = np.zeros(rows.num_rows, bool)
-        if scan.selection.inserts and (rows.num_rows or by_source):
-            # A match tells, too, which source rows are not to be inserted.
-            matches = f" OR {SOURCE_ROW} IS NOT NULL" if self.plan.not_matched else ""
-            few = bool(self.plan.keys) and rows.num_rows <= _FEW_MATCHES and not by_source
-            with self._once_if_moved(joined.where(f"{LEG} >= 0{matches}")) as changes:
-                written = self._checked(self._matched(scan).write(changes, few=few))
-                files = written.files + self._moved(changes, are_few=few)
+        if source.scan.selection.inserts and (rows.num_rows or by_source):
+            written = self._with_given(source)
+            if written is None:
+                few = bool(self.plan.keys) and rows.num_rows <= _FEW_MATCHES and not by_source
+                joined = self._joined(source, self.pairs, source.columns.fields)
+                with self._once_if_moved(joined) as changes:
+                    written = self._checked(self._matched(source.scan).write(changes, few=few))
+                    files += self._moved(changes, are_few=few)
+            files += written.files
             matched[written.hits] = True
-        left = self._local(source, numbered.filter(pa.array(~matched)))
-        if not matched.all():
-            return files + self._inserted(left, are_few=True)
-        for leg in self.plan.not_matched:  # a mistake in a clause is one whatever rows there are
-            self._placed(leg, leg.condition, left)
-        return files
+        else:  # a mistake in a clause is one whatever rows there are
+            self._joined(source, self.pairs, source.columns.fields)
+        return files + self._inserted_collected(source, ~matched)
 
-    def _local(self, source: DataFrame, rows: pa.Table) -> DataFrame:
+    def _joined(self, source: _Collected, pairs: Pairs, fields: Iterable[StructField]) -> DataFrame:
+        """The rows to change, and the matches that tell which rows are not to be inserted.
+
+        ``fields`` are the columns of the source that the join gets.
+        """
+        count, listed = source.rows.num_rows, source.keys_listed
+        frame = _for_join(self._local(fields, source.rows), count, listed)
+        extra = {SOURCE_ROW: f"{pairs.source}.{SOURCE_ROW}"}
+        joined = pairs.joined(source.scan.frame, frame, extra, SOURCE_ROW)
+        matches = f" OR {SOURCE_ROW} IS NOT NULL" if self.plan.not_matched else ""
+        return joined.where(f"{LEG} >= 0{matches}")
+
+    def _with_given(self, source: _Collected) -> Written | None:
+        """Write new versions whose values the driver has; None if they have others, or are many."""
+        given = source.columns.updating()
+        if not given or not self.plan.keys:
+            return None
+        pairs = replace(self.pairs, given=given)
+        changes = self._matched(source.scan)
+        found = changes.collected(self._joined(source, pairs, source.columns.asked(given)))
+        whole = None if found is None else with_source_values(found, source.rows, given)
+        return None if whole is None else self._checked(changes.write_collected(whole))
+
+    def _inserted_collected(self, source: _Collected, left: np.ndarray) -> list[OutputFile]:
+        """The files of the source's rows without a match, which ``left`` marks."""
+        legs, rows = self.plan.not_matched, source.rows.filter(pa.array(left))
+        given = source.columns.inserting(legs[0]) if len(legs) == 1 else None
+        if given is not None:
+            new = as_new_rows(rows, self.table, given)
+            return write_collected_rows(new, self.table, self.target, legs[0].statement_id)
+        frame = self._local(source.columns.fields, rows)
+        if rows.num_rows:
+            return self._inserted(frame, are_few=True)
+        for leg in legs:  # a mistake in a clause is one whatever rows there are
+            self._placed(leg, leg.condition, frame)
+        return []
+
+    def _local(self, fields: Iterable[StructField], numbered: pa.Table) -> DataFrame:
+        """These columns of the source's rows, and SOURCE_ROW."""
         from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
 
-        schema = StructType([*source.schema.fields, StructField(SOURCE_ROW, LongType())])
-        return local_frame(self.job.spark, rows, schema)
+        schema = StructType([*fields, StructField(SOURCE_ROW, LongType())])
+        return local_frame(self.job.spark, numbered.select(schema.names), schema)
 
     # -- a source of any size ----------------------------------------------------------------------
 

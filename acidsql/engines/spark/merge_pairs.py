@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.set_fields import whole_values
-from acidsql.engines.spark.values import boolean, kept, stored
+from acidsql.engines.spark.values import boolean, has_star, kept, stored
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
 from acidsql.model.types import spark_type
@@ -30,9 +29,6 @@ _JOINED = InputSource(name="joined")
 
 _NEW, _VALUE = "__acidsql_new", "__acidsql_value"
 _PAIR_LEG = "__acidsql_pair"
-_STAR = re.compile(r"(^|[(,.])\s*\*")
-"""A star for columns. One that multiplies stands behind a value."""
-
 _ALONE = -2
 """The number that stands for a leg in a row of the target without a match."""
 
@@ -50,10 +46,11 @@ Setting = Sequence[tuple[int, Mapping[str, SqlText]]]
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Makes the query of a MERGE's joined rows."""
+    """Makes the query of a MERGE's joined rows. It leaves the columns out that are ``given``."""
 
     plan: MergePlan
     job: Job
+    given: Collection[str] = ()
 
     @property
     def table(self) -> Table:
@@ -115,7 +112,9 @@ class Pairs:
         setting = self._setting(self.plan.matched, 0, both)
         join = _JOINS[bool(self.plan.by_source), keeps_source]
         if not self.plan.by_source:
-            values = {c.name: self._new(c, setting, LEG, self._old(c)) for c in self._written}
+            values = {
+                c.name: self._new(c, setting, LEG, self._other(c, setting)) for c in self._written
+            }
             return self.job.sql(self._query(join, LEG, [*named, *keys], values, there))
         # The clauses for rows without a match know the columns of the target alone. So they stand
         # in a query around that of the pairs, under the alias of the target.
@@ -180,7 +179,7 @@ class Pairs:
         texts = [v.value for leg in self.plan.not_matched for v in leg.values]
         texts += [leg.condition for leg in self.plan.not_matched if leg.condition is not None]
         parts = [part for text in texts for part in text.parts]
-        return all(isinstance(part, str) and not _STAR.search(part) for part in parts)
+        return all(isinstance(part, str) and not has_star(part) for part in parts)
 
     def with_inserts(
         self, joined: DataFrame, carried: Sequence[str], source: DataFrame
@@ -237,8 +236,9 @@ class Pairs:
         """The columns of new versions of rows: all of them, if a leg updates."""
         if self.plan.moves:
             return self.table.all_columns
-        updates = any(isinstance(leg, UpdateLeg) for leg in self.plan.changing)
-        return self.table.columns if updates else ()
+        if not any(isinstance(leg, UpdateLeg) for leg in self.plan.changing):
+            return ()
+        return [column for column in self.table.columns if column.name not in self.given]
 
     def _setting(
         self, legs: Sequence[UpdateLeg | DeleteLeg], first: int, source: SqlText
@@ -250,6 +250,15 @@ class Pairs:
                 values = whole_values(leg.assignments, self.plan.alias, self.table)
                 found.append((number, with_named_fields(self.job, values, self.table, source)))
         return found
+
+    def _other(self, column: Column, setting: Setting) -> SqlText:
+        """The column's value where no leg sets it. NULL if only rows without a new version have it.
+
+        A column whose old values nobody asks for is not read.
+        """
+        if all(column.name in values for _, values in setting):
+            return stored(SqlText.of("NULL"), column)
+        return self._old(column)
 
     def _old(self, column: Column) -> SqlText:
         return kept(self.plan.alias, column)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column
 from acidsql.model.types import VOID, spark_type
 from acidsql.plans.sql_text import SqlText
+
+_STAR = re.compile(r"(^|[(,.])\s*\*")
 
 
 def stored(value: SqlText, column: Column) -> SqlText:
@@ -22,6 +26,11 @@ def kept(alias: str, column: Column) -> SqlText:
     """The value that the column has in the row of this alias, as it is stored."""
     value = SqlText.of(f"{quote(alias)}.{quote(column.name)}")
     return stored(value, column) if column.type == VOID else value
+
+
+def has_star(text: str) -> bool:
+    """Whether the text may have a star for columns. One that multiplies stands behind a value."""
+    return _STAR.search(text) is not None
 
 
 def boolean(condition: SqlText) -> SqlText:
