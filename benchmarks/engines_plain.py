@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine import SOURCE, Engine
-from workload import KEYS, MERGE_ROWS, SET_COLUMN, SET_VALUE, merge_source
+from workload import (
+    DELETED_BY_MERGE,
+    DELETES,
+    KEYS,
+    MERGE_ROWS,
+    SET_COLUMN,
+    SET_VALUE,
+    merge_source,
+)
 
 VIEW = "plain_lineitem"
 
@@ -51,9 +59,10 @@ class PlainEngine(Engine):
     def _rewrite(self, step: str) -> str:
         """SELECT of the table as the statement of ``step`` would leave it."""
         if step in MERGE_ROWS:
-            return self._rewrite_merge(merge_source(step))
+            deleted = DELETED_BY_MERGE if step == "merge_delete" else None
+            return self._rewrite_merge(merge_source(step), deleted)
         where = self.workload.where(step)
-        if step == "delete":
+        if step in DELETES:
             return f"SELECT * FROM {VIEW} WHERE NOT ({where})"
         schema = self.spark.table(SOURCE).schema
         changed = (
@@ -63,7 +72,7 @@ class PlainEngine(Engine):
         columns = [changed if name == SET_COLUMN else name for name in schema.names]
         return f"SELECT {', '.join(columns)} FROM {VIEW}"
 
-    def _rewrite_merge(self, source: str) -> str:
+    def _rewrite_merge(self, source: str, deleted: str | None) -> str:
         names = self.spark.table(SOURCE).columns
         on = " AND ".join(f"t.{key} = s.{key}" for key in KEYS)
         matched = ", ".join(
@@ -71,7 +80,8 @@ class PlainEngine(Engine):
             for name in names
         )
         new = ", ".join(f"s.{name}" for name in names)
+        kept = f" WHERE NOT (s.{KEYS[0]} IS NOT NULL AND t.{deleted})" if deleted else ""
         return (
-            f"SELECT {matched} FROM {VIEW} t LEFT JOIN {source} s ON {on} UNION ALL "
+            f"SELECT {matched} FROM {VIEW} t LEFT JOIN {source} s ON {on}{kept} UNION ALL "
             f"SELECT {new} FROM {source} s LEFT ANTI JOIN {VIEW} t ON {on}"
         )

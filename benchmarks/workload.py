@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 READS = ("q6", "q1", "full", "point")
-MERGE_ROWS = {"merge_two": 2, "merge": 60_000, "merge_million": 1_000_000}
-WRITES = ("delete", "update", "update_row", "update_tenth", *MERGE_ROWS)
+MERGE_ROWS = {"merge_two": 2, "merge": 60_000, "merge_delete": 60_000, "merge_million": 1_000_000}
+UPDATES = ("update", "update_row", "update_tenth", "update_all")
+DELETES = ("delete", "delete_half")
+WRITES = (*DELETES, *UPDATES, *MERGE_ROWS)
 COMPACT = "compact"
 STEPS = ("load", *READS, *WRITES, COMPACT)
 READS_AFTER_DELETE = ("q6", "q1", "full")
 
 KEYS = ("l_orderkey", "l_linenumber")
+
+DELETED_BY_MERGE = "l_returnflag = 'R'"
+"""The matched rows that `merge_delete` deletes: about a quarter."""
 
 # Above every l_quantity of TPC-H, so that a lost update shows in the sums.
 SET_COLUMN, SET_VALUE = "l_quantity", "99"
@@ -58,9 +63,11 @@ class Workload:
     def where(self, step: str) -> str:
         conditions = {
             "delete": "l_orderkey % 100 = 8",
+            "delete_half": "l_orderkey % 2 = 0",
             "update": "l_orderkey % 100 = 7",
             "update_row": self.point,
             "update_tenth": "l_orderkey % 10 = 7",
+            "update_all": "true",
         }
         return conditions[step]
 
@@ -70,13 +77,15 @@ class Workload:
 
     def statement(self, step: str, table: str) -> str:
         """The write of ``step``."""
-        if step == "delete":
+        if step in DELETES:
             return f"DELETE FROM {table} WHERE {self.where(step)}"
         if step in MERGE_ROWS:
             source = merge_source(step)
             on = " AND ".join(f"t.{key} = s.{key}" for key in KEYS)
+            deleted = f"t.{DELETED_BY_MERGE}"
+            first = f"WHEN MATCHED AND {deleted} THEN DELETE " if step == "merge_delete" else ""
             return (
-                f"MERGE INTO {table} t USING {source} s ON {on} "
+                f"MERGE INTO {table} t USING {source} s ON {on} {first}"
                 "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
             )
         return f"UPDATE {table} SET {SET_COLUMN} = {SET_VALUE} WHERE {self.where(step)}"
