@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -48,6 +50,32 @@ def original_chunks(data: bytes, compression: str, block_size: int) -> bytes:
         chunk = data[at : at + block_size]
         result += (len(chunk) << 1 | 1).to_bytes(CHUNK_HEADER, "little") + chunk
     return bytes(result)
+
+
+def compressed_chunks(data: bytes, compression: str, block_size: int) -> bytes:
+    """The data as a section of chunks, each compressed if that makes it smaller."""
+    if compression == "none":
+        return data
+    result = bytearray()
+    for at in range(0, len(data), block_size):
+        chunk = data[at : at + block_size]
+        smaller = _compress(chunk, compression)
+        if len(smaller) < len(chunk):
+            result += (len(smaller) << 1).to_bytes(CHUNK_HEADER, "little") + smaller
+        else:
+            result += original_chunks(chunk, compression, block_size)
+    return bytes(result)
+
+
+_CODECS: Mapping[str, Any] = {"snappy": "snappy", "lz4": "lz4_raw", "zstd": "zstd"}
+"""Arrow's names of the codecs that it has."""
+
+
+def _compress(chunk: bytes, compression: str) -> bytes:
+    if compression == "zlib":
+        deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)  # raw, without zlib's header
+        return deflate.compress(chunk) + deflate.flush()
+    return bytes(pa.Codec(_CODECS[compression]).compress(chunk, asbytes=True))
 
 
 def _decompress(chunk: bytes, compression: str, block_size: int) -> bytes:

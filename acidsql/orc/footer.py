@@ -13,7 +13,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import BinaryIO
 
-from acidsql.orc.chunks import CHUNK_HEADER, COMPRESSIONS, decompress_section, original_chunks
+from acidsql.orc.chunks import (
+    CHUNK_HEADER,
+    COMPRESSIONS,
+    compressed_chunks,
+    decompress_section,
+    original_chunks,
+)
 from acidsql.orc.damage import NOT_WHOLE, naming, open_local
 from acidsql.orc.protobuf import (
     as_bytes,
@@ -248,6 +254,11 @@ def pieces(source: BinaryIO, offset: int, length: int) -> Iterator[bytes]:
 def original_section(data: bytes, tail: FileTail) -> bytes:
     """The data as a section of the file that is not compressed."""
     return original_chunks(data, tail.compression, _chunk_size(tail))
+
+
+def compressed_section(data: bytes, tail: FileTail) -> bytes:
+    """The data as a section of the file, compressed where that makes it smaller."""
+    return compressed_chunks(data, tail.compression, _chunk_size(tail))
 
 
 def original_place(offset: int, tail: FileTail) -> tuple[int, ...]:

@@ -8,17 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 
-from acidsql.layout.arrow import DataType
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.orc.keys import DeletedRows, Longs, RowIds, longs, valid_events
 from acidsql.orc.merge_inserts import merge_inserts, write_events
-from acidsql.orc.merge_rows import Kept, MergeInput, MergeOutput, events_of, row_id_columns
+from acidsql.orc.merge_rows import Kept, MergeInput, MergeOutput, row_id_columns
 from acidsql.orc.reader import read_deletes
-from acidsql.orc.schema import CURRENT_TRANSACTION, DELETE, KEY_FIELDS, OPERATION
-from acidsql.orc.writer import WrittenFile
+from acidsql.orc.schema import CURRENT_TRANSACTION, KEY_FIELDS, OPERATION, ROW_ID_COLUMNS
+from acidsql.orc.writer import EventWriter, WrittenFile
 
 
 def merge_major(
@@ -85,9 +83,11 @@ def _write_deletes(row_ids: RowIds, current: Longs, output: MergeOutput) -> Writ
     row_ids, current = row_ids.where(earliest), current[earliest]
     if not len(row_ids):
         return None
-    keys = (np.full(len(row_ids), DELETE), *row_id_columns(row_ids), current)
-    events = events_of(keys, pa.nulls(len(row_ids), _row_type(output)))
-    return write_events([events], output, output.path)
+    columns = [pa.array(column) for column in row_id_columns(row_ids)]
+    ids = pa.RecordBatch.from_arrays(columns, names=list(ROW_ID_COLUMNS))
+    with EventWriter(output.path, output.columns, output.compression) as writer:
+        writer.write_deletes(ids, current)
+    return writer.close()
 
 
 def _delete_events(
@@ -100,10 +100,6 @@ def _delete_events(
     current = longs(events.column(CURRENT_TRANSACTION))
     valid = valid_events(current, valid_write_ids)
     return RowIds.of(events).where(valid), current[valid]
-
-
-def _row_type(output: MergeOutput) -> DataType:
-    return pa.struct([(c.name, pa.null()) for c in output.columns])
 
 
 def _unless_empty(written: WrittenFile) -> WrittenFile | None:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from enum import Enum
 from types import TracebackType
 from typing import Any
 
@@ -22,6 +23,7 @@ from acidsql.layout.arrow import Array
 from acidsql.model.ids import WriteId
 from acidsql.model.row_id import RowId
 from acidsql.model.table import Column
+from acidsql.orc.absent_rows import DELETES_SCHEMA, AbsentRows
 from acidsql.orc.event_columns import EventColumns
 from acidsql.orc.footer import (
     ACID_VERSION,
@@ -30,8 +32,9 @@ from acidsql.orc.footer import (
     STATS,
     FileTail,
 )
-from acidsql.orc.keys import KeyTrack, RowIds, key_index, longs
+from acidsql.orc.keys import KeyTrack, Longs, RowIds, key_index, longs
 from acidsql.orc.nulls import settled
+from acidsql.orc.rewrite import Change
 from acidsql.orc.schema import (
     DELETE,
     INSERT,
@@ -76,12 +79,21 @@ class WrittenFile:
         return self.inserts + self.deletes
 
 
+class Draft(Enum):
+    """What pyarrow writes of a file."""
+
+    EVENTS = "all six columns"
+    ROWS = "rows alone, around which `EventColumns` puts the rest"
+    DELETES = "row ids alone, to which `AbsentRows` adds the columns of rows"
+
+
 class EventWriter:
     """Writes one ACID file to a local path, events in row id order.
 
     A context manager: leaving it closes the file, an error removes the file. A file takes either
-    new rows (`write_inserts`) or other events. Raises UnsortedEventsError for events out of order,
-    InvalidValueError for values a column cannot hold, StorageError when the disk refuses.
+    new rows (`write_inserts`), or deletes (`write_deletes`), or other events. Raises
+    UnsortedEventsError for events out of order, InvalidValueError for values a column cannot hold,
+    StorageError when the disk refuses.
     """
 
     def __init__(
@@ -105,8 +117,7 @@ class EventWriter:
         self._inserts = self._deletes = self._stripes = 0
         self._options = {"compression": codec, "stripe_size": stripe_bytes or STRIPE_BYTES}
         self._sink: MendedSink | None = None
-        self._of_rows = False
-        """Whether pyarrow writes rows alone, around which `EventColumns` puts the rest."""
+        self._draft = Draft.EVENTS
         with self._naming("written"), open(path, "wb"):
             pass  # A disk that takes no file says so now.
 
@@ -122,20 +133,24 @@ class EventWriter:
         self._track.add_stretch(RowId(write_id, bucket_property, first), count)
         self._inserts += count
         if count:
-            self._write(stored, of_rows=True)
+            self._write(stored, Draft.ROWS)
 
-    def write_deletes(self, row_ids: pa.RecordBatch, write_id: WriteId) -> None:
-        """Write a delete event for each row of originalTransaction, bucket and rowId."""
+    def write_deletes(self, row_ids: pa.RecordBatch, write_ids: WriteId | Longs) -> None:
+        """Write a delete event for each row of originalTransaction, bucket and rowId.
+
+        ``write_ids`` are those of the events: one for all, or one for each.
+        """
         count = row_ids.num_rows
         events = [
             _constant(DELETE, count, np.int32),
             *(row_ids.column(n).cast(self._schema.field(n).type) for n in KEY_COLUMNS[1:4]),
-            _constant(write_id, count, np.int64),
-            pa.nulls(count, self._schema.field(ROW).type),
+            pa.array(np.broadcast_to(np.asarray(write_ids, np.int64), count)),
+            pa.nulls(count, DELETES_SCHEMA.field(ROW).type),
         ]
         self._track.add(RowIds.of(row_ids))
         self._deletes += count
-        self._write(events)
+        if count:
+            self._write(events, Draft.DELETES)
 
     def write_events(self, events: pa.RecordBatch) -> None:
         """Write events with all six columns, which a compaction copies.
@@ -165,7 +180,7 @@ class EventWriter:
             return self.written
         try:
             with self._naming("finished"):
-                self._opened(of_rows=self._of_rows).finish(self._metadata)
+                self._opened(self._draft).finish(self._metadata)
                 size = os.path.getsize(self.path)
         except BaseException:
             self.discard()
@@ -219,20 +234,30 @@ class EventWriter:
             has_nanoseconds=self._sink is not None and self._sink.has_nanoseconds,
         )
 
-    def _write(self, arrays: Sequence[Array], *, of_rows: bool = False) -> None:
+    def _write(self, arrays: Sequence[Array], draft: Draft = Draft.EVENTS) -> None:
         with self._naming("written"):
-            self._opened(of_rows=of_rows).write(arrays)
+            self._opened(draft).write(arrays)
 
-    def _opened(self, *, of_rows: bool) -> MendedSink:
-        """The file for rows alone or for whole events."""
+    def _opened(self, draft: Draft) -> MendedSink:
+        """The file, of which pyarrow writes this."""
         if self._sink is None:
-            self._of_rows = of_rows
-            schema = row_schema(self._columns) if of_rows else self._schema
-            change = EventColumns(self._track) if of_rows else None
+            self._draft = draft
+            schema, change = self._written_first(draft)
             self._sink = MendedSink(self.path, schema, change=change, **self._options)
-        if of_rows != self._of_rows:
-            raise ValueError("a file takes either new rows or other events")
+        if draft is not self._draft:
+            raise ValueError("a file takes either new rows, or deletes, or other events")
         return self._sink
+
+    def _written_first(self, draft: Draft) -> tuple[pa.Schema, Change | None]:
+        """The schema of what pyarrow writes, and what makes the file of it."""
+        match draft:
+            case Draft.ROWS:
+                return row_schema(self._columns), EventColumns(self._track)
+            case Draft.DELETES:
+                codec = str(self._options["compression"])
+                return DELETES_SCHEMA, AbsentRows(self._columns, codec)
+            case Draft.EVENTS:
+                return self._schema, None
 
     @contextmanager
     def _naming(self, done: str) -> Iterator[None]:

@@ -6,7 +6,6 @@ What is expected is a Python model: a dict of rows by their keys.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -47,7 +46,7 @@ def typed(session: Session, request: pytest.FixtureRequest) -> Session:
 
 
 @pytest.fixture
-def joins(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[set[str], set[str]]]]:
+def joins(monkeypatch: pytest.MonkeyPatch) -> list[tuple[set[str], set[str]]]:
     """The columns that each join was not asked to compute, and those it got of the source."""
     seen: list[tuple[set[str], set[str]]] = []
     joined = Pairs.joined
@@ -57,7 +56,7 @@ def joins(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[set[str], set[
         return joined(self, target, source, *rest, **more)
 
     monkeypatch.setattr(Pairs, "joined", noted)
-    yield seen
+    return seen
 
 
 def rows_of(session: Session, table: str = "t") -> list[Row]:
@@ -113,7 +112,7 @@ def test_only_what_fits_as_it_is_goes_without_spark(
         (2, 0, 0, 0, "a  ", "b", None, 0, 6),
     ]
     assert joins[0][0] == {"same"}
-    with pytest.raises(InvalidValueError, match="narrower|overflow|range"):
+    with pytest.raises(InvalidValueError, match=r"narrower|overflow|range"):
         session.execute(
             "MERGE INTO t USING (SELECT 1 AS k, 1L << 40 AS n) AS s ON t.k = s.k"
             " WHEN MATCHED THEN UPDATE SET narrower = s.n"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from acidsql.model.ids import WriteId
 from acidsql.model.row_id import RowId
-from acidsql.orc.chunks import decompress_section, original_chunks
+from acidsql.orc.chunks import compressed_chunks, decompress_section, original_chunks
 from acidsql.orc.keys import DeletedRows, KeyTrack, RowIds
 
 row_ids = st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(0, 6))
@@ -78,6 +78,7 @@ def test_sections_come_back(codec: str, unit: bytes, times: int) -> None:
     section = (len(chunk) << 1).to_bytes(3, "little") + chunk
     assert decompress_section(section, codec, 4096) == data
     assert decompress_section(original_chunks(data, codec, 7), codec, 4096) == data
+    assert decompress_section(compressed_chunks(data * 40, codec, 4096), codec, 4096) == data * 40
 
 
 def vars_of(row_id: RowId) -> tuple[int, int, int]:

@@ -27,8 +27,7 @@ from acidsql.engines.spark.encoded_changes import can_encode_versions, encoded_v
 from acidsql.engines.spark.job import (
     collect_if_small,
     collect_moved,
-    fits_driver,
-    numbers_width,
+    driver_bytes,
     row_width,
     run_tasks,
 )
@@ -47,6 +46,9 @@ SMALL_BYTES = 4 << 20
 
 _IDS = frozenset({PARTITION, LEG, *CHANGED_ROW_ID})
 """The columns of rows that are deleted. All of them are numbers."""
+
+_ID_BYTES = 32
+"""The bytes of such a row in Arrow."""
 
 _TASKS_MAX = 4096
 _BUCKET = CHANGED_ROW_ID[1]
@@ -98,8 +100,9 @@ class Changes:
     def collected(self, rows: DataFrame) -> pa.Table | None:
         """The rows, if the driver can hold them."""
         names = rows.columns
-        width = numbers_width(names) if _IDS.issuperset(names) else row_width(names)
-        return collect_if_small(rows, width, self.scan.selection)
+        are_ids = _IDS.issuperset(names)
+        width = _ID_BYTES if are_ids else row_width(names)
+        return collect_if_small(rows, width, self.scan.selection, driver_bytes(are_ids=are_ids))
 
     def _encoded(self, rows: DataFrame) -> Written | None:
         """Write new versions of rows that Spark's writer encodes; None if it does not."""
@@ -132,7 +135,7 @@ class Changes:
         spark = rows.sparkSession
         # To these legs, the new versions are written elsewhere.
         deletes = replace(self, legs=[replace(leg, moves=leg.is_update) for leg in self.legs])
-        if fits_driver(new.old_rows * numbers_width(_IDS)):
+        if new.old_rows * _ID_BYTES <= driver_bytes(are_ids=True):
             written = deletes.write_collected(new.old_ids())
         else:
             written = deletes.write(new.frame_of_old_ids(spark), few=False)

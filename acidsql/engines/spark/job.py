@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 
 DRIVER_BYTES_MAX = 96 << 20
 """Rows up to about this much are collected, sorted and written by the driver."""
+
+_IDS_TIMES = 3
+"""Row ids may take so many times as much. They are written as they are, without any copy as text,
+object or dictionary.
+"""
 
 DRIVER_ROWS_MIN = 1000
 """How many rows about as large as guessed a task may always hand out, however small its share."""
@@ -140,8 +145,10 @@ class Job:
                 return view_frame(self.spark, source, self._resolve)
 
 
-def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.Table | None:
-    """The rows, if they fit in `DRIVER_BYTES_MAX`; None if there are too many.
+def collect_if_small(
+    frame: DataFrame, width: int, selection: Selection, bytes_max: int
+) -> pa.Table | None:
+    """The rows, if they fit in ``bytes_max``; None if there are too many.
 
     ``width`` is the guessed size of a row in bytes. The job itself keeps the limit: each task stops
     when the measured bytes of its rows reach its share, and the last row of such a task says so.
@@ -149,13 +156,13 @@ def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.T
     splits = 2 + sum(1 + f.size // _SPLIT_BYTES for f in selection.inserts)
     # A share is part of the code that Spark generates. With few different shares, the next
     # statement finds that code compiled.
-    share = DRIVER_BYTES_MAX >> (splits - 1).bit_length()
+    share = bytes_max >> (splits - 1).bit_length()
     return _collect_up_to(frame, width, share, DRIVER_ROWS_MIN, end_early=is_large(selection))
 
 
-def fits_driver(size: int) -> bool:
-    """Whether rows of so many bytes may be collected."""
-    return size <= DRIVER_BYTES_MAX
+def driver_bytes(*, are_ids: bool) -> int:
+    """How many bytes of rows, or of row ids alone, the driver may hold."""
+    return DRIVER_BYTES_MAX * (_IDS_TIMES if are_ids else 1)
 
 
 def is_large(selection: Selection) -> bool:
@@ -348,11 +355,6 @@ def parallelism(frame: DataFrame) -> int:
 def row_width(columns: Sequence[object]) -> int:
     """A guess at the bytes of a row of that many columns, its row id included."""
     return 40 + 16 * len(columns)
-
-
-def numbers_width(columns: Collection[object]) -> int:
-    """The bytes of a row of that many numbers, as Spark counts them: 8 each, and 8 for nulls."""
-    return 8 + 8 * len(columns)
 
 
 def run_writers(frame: DataFrame, write: ArrowWork) -> list[OutputFile]:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from acidsql.engines.matches import SOURCE_ROW
 from acidsql.engines.spark.columns import CHAR_METADATA
-from acidsql.engines.spark.job import fits_driver
+from acidsql.engines.spark.job import driver_bytes
 from acidsql.engines.spark.values import has_star
 from acidsql.model.constraint import checks
 from acidsql.model.table import Column, Table
@@ -115,7 +115,7 @@ def with_source_values(
     places = changes.column(SOURCE_ROW).combine_chunks()
     columns = {name: rows.column(of).combine_chunks() for name, of in taken.items()}
     each = sum((_bytes(column) for column in columns.values()), np.zeros(rows.num_rows, np.int64))
-    if not fits_driver(int(each[places.to_numpy()].sum())):
+    if int(each[places.to_numpy()].sum()) > driver_bytes(are_ids=False):
         return None
     for name, column in columns.items():
         changes = changes.append_column(name, column.take(places))

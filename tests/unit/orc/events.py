@@ -39,7 +39,7 @@ def delete_file(path: Path, write_id: int, ids: list[tuple[int, int, int]]) -> M
 
 
 def id_batch(ids: list[tuple[int, int, int]]) -> pa.RecordBatch:
-    w, b, r = zip(*ids, strict=True)
+    w, b, r = zip(*ids, strict=True) if ids else ((), (), ())
     return pa.record_batch(
         {
             "originalTransaction": pa.array(w, pa.int64()),

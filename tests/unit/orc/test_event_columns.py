@@ -57,14 +57,14 @@ def test_a_draft_on_the_disk_leaves_nothing_beside_the_file(
     assert {path.name for path in tmp_path.iterdir()} == {"disk", "memory"}
 
 
-def test_a_file_takes_either_new_rows_or_other_events(tmp_path: Path) -> None:
+def test_a_file_takes_one_kind_of_events(tmp_path: Path) -> None:
     rows, ids = pa.record_batch({"a": [1], "b": [2]}), id_batch([(2, P0, 0)])
     of_rows, of_deletes = (EventWriter(str(tmp_path / name), AB) for name in ("rows", "deletes"))
     of_rows.write_inserts(rows, WriteId(1), P0)
     of_deletes.write_deletes(ids, WriteId(3))
-    with pytest.raises(ValueError, match="either new rows or other events"):
+    with pytest.raises(ValueError, match="either new rows, or deletes, or"):
         of_rows.write_deletes(ids, WriteId(3))
-    with pytest.raises(ValueError, match="either new rows or other events"):
+    with pytest.raises(ValueError, match="either new rows, or deletes, or"):
         of_deletes.write_inserts(rows, WriteId(4), P0)
     of_rows.discard()
     of_deletes.discard()
