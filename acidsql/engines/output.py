@@ -136,8 +136,8 @@ class Target:
             require_inside(self.location, self.directory(partition), self.storage)
         self.storage.make_directory(directory)
 
-    def make_delta(self, statement_id: StatementId) -> str:
-        """Make the directory of new rows of a table without partitions. Its path.
+    def make_directory_written(self, statement_id: StatementId) -> str:
+        """Make the delta or base of new rows of a table without partitions. Its path.
 
         It is complete but for files of rows: a directory is found by its files, and if the write
         fails, there may be no other than the one that is made with it.

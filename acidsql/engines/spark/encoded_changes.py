@@ -119,7 +119,7 @@ class EncodedVersions:
             number = file.values.get(_BUCKET, 0 if is_small else file.task)
             paths[number].append(self._path(file))
         statement_id = self.statement_ids[leg]
-        home = self.target.make_delta(statement_id) if leg else self.home
+        home = self.target.make_directory_written(statement_id) if leg else self.home
         return [
             Parts(
                 self.target.new_file(home, BucketId(number), statement_id),
@@ -173,7 +173,7 @@ def encoded_versions(
     a codec that acidsql does not have.
     """
     encoding = _encoding(table, target, len(statement_ids))
-    home = target.make_delta(statement_ids[0])
+    home = target.make_directory_written(statement_ids[0])
     directory = new_directory(target, home)
     named = _named(rows.coalesce(_tasks(rows)), encoding, bucket)
     if not encoding.write(named, str(directory)):

@@ -62,7 +62,7 @@ def write_encoded_parts(
         if bucket is None:
             return None
         rows = rows.select("*", bucket.alias(_BUCKET))
-    home = target.make_delta(statement_id)
+    home = target.make_directory_written(statement_id)
     directory = new_directory(target, home)
     if not encoding.write(rows, str(directory)):
         target.storage.remove(directory)
