@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_errors
 from acidsql.engines.spark.parameters import bound
 from acidsql.plans.sql_text import AnySource, SqlText
 
@@ -14,27 +18,100 @@ if TYPE_CHECKING:
 
 Resolve = Callable[[AnySource], "DataFrame"]
 
+_PREFIX = "__acidsql_source_"
+_WITH = re.compile(r"\bwith\b", re.IGNORECASE)
+_CATALYST = "org.apache.spark.sql.catalyst"
+
 
 def run_sql(
     spark: SparkSession, text: SqlText, resolve: Resolve, parameters: Mapping[str, Any]
 ) -> DataFrame:
-    """The DataFrame of a query. Each source is bound to its frame, not to a name.
+    """The DataFrame of a query. Each source is bound to its frame, not to a name."""
+    frames = {
+        part: resolve(part) for part in dict.fromkeys(text.parts) if not isinstance(part, str)
+    }
+    with clear_errors():
+        # What follows WITH is no part of the parsed plan in which sources are replaced.
+        if frames and not parameters and not _WITH.search(str(text)):
+            found = by_gateway(
+                spark,
+                lambda java: _by_plans(java, spark, text, frames),
+                "each source of a query is a temporary view of Spark's for a moment",
+            )
+            if found is not None:
+                return found
+        return _by_views(spark, text, frames, parameters)
 
-    PySpark fills the frames into braces, so the text's own braces are doubled; without a frame it
+
+def _by_plans(
+    java: JavaClasses, spark: SparkSession, text: SqlText, frames: Mapping[AnySource, DataFrame]
+) -> DataFrame | None:
+    """The query with the plans of its sources put into its parsed plan.
+
+    None if a source has not been found there, or is mentioned by an error.
+    """
+    session: Any = spark._jsparkSession
+    parser = session.sessionState().sqlParser()
+    names = {source: f"{_PREFIX}{uuid.uuid4().hex}" for source in frames}
+    plans = java("java.util.HashMap")()
+    for source, frame in frames.items():
+        plans.put(parser.parsePlan(f"TABLE {names[source]}"), _named(java, frame, names[source]))
+    replaced = java("org.apache.spark.api.python.PythonUtils").toScalaMap(plans)
+    try:
+        parsed = parser.parsePlan(text.render(names.__getitem__))
+        query = parsed.transformUpWithSubqueries(replaced)
+        of_rows = java("org.apache.spark.sql.classic.Dataset").ofRows(session, query)
+    except java_errors(name="Py4JJavaError"):
+        return None  # PySpark has no exception for it: the other way tells what it is
+    except Exception as error:
+        if _PREFIX in str(error):
+            return None
+        raise
+    return type(next(iter(frames.values())))(of_rows, spark)
+
+
+def _named(java: JavaClasses, frame: DataFrame, name: str) -> Any:
+    """The plan of a frame as Spark puts that of a temporary view into a query.
+
+    The view hides Spark's columns about files (``_metadata``).
+    """
+    children = java("java.util.ArrayList")()
+    children.add(frame._jdf.logicalPlan())
+    sequence = java("org.apache.spark.api.python.PythonUtils").toSeq(children)
+    view = _some_view(java, frame.sparkSession).withNewChildren(sequence)
+    alias = java(f"{_CATALYST}.AliasIdentifier")(name)
+    return java(f"{_CATALYST}.plans.logical.SubqueryAlias")(alias, view)
+
+
+@lru_cache(maxsize=1)
+def _some_view(java: JavaClasses, spark: SparkSession) -> Any:
+    """The node that stands for a temporary view in Spark's plans, made by Spark."""
+    name = f"{_PREFIX}{uuid.uuid4().hex}"
+    spark.range(0).createOrReplaceTempView(name)
+    try:
+        return spark._jsparkSession.sessionState().catalog().getTempView(name).get()
+    finally:
+        spark.catalog.dropTempView(name)
+
+
+def _by_views(
+    spark: SparkSession,
+    text: SqlText,
+    frames: Mapping[AnySource, DataFrame],
+    parameters: Mapping[str, Any],
+) -> DataFrame:
+    """The query with a temporary view for each source, while Spark analyses it.
+
+    PySpark fills the names into braces, so the text's own braces are doubled; without a frame it
     leaves the text alone.
     """
-    frames: dict[str, DataFrame] = {}
-    filled = any(not isinstance(part, str) for part in text.parts)
-    names: dict[AnySource, str] = {}
-    rendered = []
-    for part in text.parts:
-        if isinstance(part, str):
-            rendered.append(part.replace("{", "{{").replace("}", "}}") if filled else part)
-            continue
-        if part not in names:
-            names[part] = f"acidsql_{len(names)}"
-            frames[names[part]] = resolve(part)
-        rendered.append(f"{{{names[part]}}}")
-    with clear_errors():
-        args = {name: bound(name, value) for name, value in parameters.items()}
-        return spark.sql("".join(rendered), args=args or None, **frames)
+    names = {source: f"acidsql_{number}" for number, source in enumerate(frames)}
+    parts = [
+        (part.replace("{", "{{").replace("}", "}}") if frames else part)
+        if isinstance(part, str)
+        else f"{{{names[part]}}}"
+        for part in text.parts
+    ]
+    args = {name: bound(name, value) for name, value in parameters.items()}
+    filled = {names[source]: frame for source, frame in frames.items()}
+    return spark.sql("".join(parts), args=args or None, **filled)
