@@ -6,7 +6,7 @@ from acidsql.model.hidden_column import hidden_columns
 from acidsql.model.table import Table
 from acidsql.planner.names import Names, find_acid_target
 from acidsql.planner.predicates import Arguments, says_only
-from acidsql.planner.text import Lowering, mentioned_hidden
+from acidsql.planner.text import Lowering, mentioned_hidden, refuse_stars
 from acidsql.planner.update import where_predicates
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.delete import DeletePlan
@@ -18,6 +18,7 @@ def plan_delete(statement: Delete, names: Names, arguments: Arguments) -> Delete
     table = find_acid_target(statement.target, names)
     where = statement.where
     fragments = [*statement.relations, *([where] if where else [])]
+    refuse_stars(where)
     lowering = Lowering(names, arguments, changes_rows=True)
     predicates = where_predicates(statement, table, arguments)
     return DeletePlan(

@@ -15,7 +15,7 @@ from acidsql.planner.defaults import default_value
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates, conjuncts
 from acidsql.planner.rules import Rules
-from acidsql.planner.text import Lowering, mentioned_hidden
+from acidsql.planner.text import Lowering, mentioned_hidden, refuse_stars
 from acidsql.planner.update import placing_columns, plan_assignments
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.insert import wrong_count
@@ -41,6 +41,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rule
     alias = statement.target.visible_name
     hidden = mentioned_hidden(merge_fragments(statement))
     _refuse_names(statement, hidden)
+    refuse_stars(statement.on)
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     lowering = Lowering(names, arguments, hidden=hidden, changes_rows=True)
     planner = _MergePlanner(
@@ -120,6 +121,7 @@ class _MergePlanner:
         self, clause: MergeUpdate | MergeDelete, statement_id: StatementId
     ) -> UpdateLeg | DeleteLeg:
         """The leg of a WHEN MATCHED or WHEN NOT MATCHED BY SOURCE clause."""
+        refuse_stars(*_fragments_of(clause))
         if clause.by_source:
             self._refuse_columns(self.source_alias, "the source", clause)
         condition = self._condition(clause.condition)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from acidsql.errors import AnalysisError, SqlError
+from acidsql.errors import AnalysisError, SqlError, UnsupportedStatementError
 from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.names import quote_identifier
 from acidsql.model.predicate import Predicate
@@ -211,6 +211,24 @@ def view_text(
     inner = Lowering(within.names(names), {}, path=within)
     relations = [find_relation(ref, inner.names) for ref in source.tables] if predicates else ()
     return inner.text(source, handed_down(view, source, relations, predicates))
+
+
+def refuse_stars(*texts: Value | None) -> None:
+    """UnsupportedStatementError for a star that stands for the columns of a row to be changed.
+
+    In Spark, such a row has further columns, which tell where it lies.
+    """
+    for text in texts:
+        if not isinstance(text, Fragment) or not text.shows_columns:
+            continue
+        for star in text.tree.find_all(exp.Star):
+            if star.find_ancestor(exp.Select) is None:
+                raise UnsupportedStatementError(
+                    "a star cannot stand for the columns of a row that is changed",
+                    hint="List the columns by name.",
+                    line=text.line,
+                    column=text.column,
+                )
 
 
 def common_input(name: str) -> InputSource:

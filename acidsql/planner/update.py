@@ -13,7 +13,7 @@ from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates
 from acidsql.planner.rules import Rules
 from acidsql.planner.struct_field import find_field, refuse_ambiguous
-from acidsql.planner.text import Lowering, mentioned_hidden
+from acidsql.planner.text import Lowering, mentioned_hidden, refuse_stars
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.update import SetColumn, UpdatePlan
 from acidsql.statements.delete import Delete
@@ -29,6 +29,7 @@ def plan_update(statement: Update, names: Names, arguments: Arguments, rules: Ru
     alias = statement.target.visible_name
     values = [a.value for a in statement.assignments]
     fragments = [*statement.relations, *values, *_some(statement.where)]
+    refuse_stars(*values, statement.where)
     lowering = Lowering(names, arguments, changes_rows=True)
     assignments = plan_assignments(statement.assignments, table, lowering, rules)
     return UpdatePlan(

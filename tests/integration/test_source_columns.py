@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from acidsql.engines.spark.merge_pairs import Pairs
-from acidsql.errors import CardinalityError, ConstraintViolationError, InvalidValueError
+from acidsql.errors import (
+    CardinalityError,
+    ColumnNotFoundError,
+    ConstraintViolationError,
+    InvalidValueError,
+)
 from acidsql.session.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -180,7 +185,6 @@ def test_a_row_with_several_matches_is_an_error_unless_all_delete_it(pairs: Sess
     [
         ("5 AS `od.d ``name`", "s.`od.d ``name` = t.k"),
         ("5 AS `schlüssel`", "s.`SCHLÜSSEL` = t.k"),
-        ("5 AS other", "struct(s.*).Other = 5"),
         ("5 AS other", "OTHER = t.k"),
         ("named_struct('f', 5) AS r", "s.r.f = t.k"),
         ("5 AS j", "EXISTS (SELECT * FROM VALUES (5) AS i(n) WHERE i.n = s.j)"),
@@ -192,6 +196,20 @@ def test_a_join_gets_every_column_of_the_source_that_it_names(
     clause = f"WHEN MATCHED AND {condition} THEN UPDATE SET v = s.v"
     assert merge(pairs, f"SELECT 5 AS k, 'n' AS v, {more}", clause).rows_updated == 1
     assert (5, "n", "w5") in rows_of(pairs)
+
+
+def test_an_insert_clause_may_have_a_star_for_the_source(pairs: Session) -> None:
+    clause = "WHEN NOT MATCHED THEN INSERT VALUES (s.k, to_json(struct(s./**/*)), 'new')"
+    update = "WHEN MATCHED THEN UPDATE SET v = s.v"
+    source = "SELECT * FROM VALUES (5, 'a'), (50, 'b') AS s(k, v)"
+    assert merge(pairs, source, f"{update} {clause}").rows_inserted == 1
+    assert {(5, "a", "w5"), (50, '{"k":50,"v":"b"}', "new")} <= set(rows_of(pairs))
+
+
+def test_a_wrong_name_is_told_with_the_names_of_all_columns(pairs: Session) -> None:
+    source = "SELECT 1 AS k, 'x' AS v, 1 AS price"
+    with pytest.raises(ColumnNotFoundError, match='Did you mean "price"'):
+        merge(pairs, source, "WHEN MATCHED AND s.pric > 0 THEN UPDATE SET v = s.v")
 
 
 def test_a_source_row_without_a_match_may_have_a_null_key(pairs: Session) -> None:

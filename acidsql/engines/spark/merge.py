@@ -205,7 +205,11 @@ class _Merge:
             return None
         pairs = replace(self.pairs, given=given)
         changes = self._matched(source.scan)
-        found = changes.collected(self._joined(source, pairs, source.columns.asked(given)))
+        try:
+            joined = self._joined(source, pairs, source.columns.asked(given))
+        except AnalysisError:
+            return None  # The join of all columns makes the same mistake, and hints at them.
+        found = changes.collected(joined)
         whole = None if found is None else with_source_values(found, source.rows, given)
         return None if whole is None else self._checked(changes.write_collected(whole))
 
@@ -216,7 +220,7 @@ class _Merge:
         if given is not None:
             new = as_new_rows(rows, self.table, given)
             return write_collected_rows(new, self.table, self.target, legs[0].statement_id)
-        frame = self._local(source.columns.fields, rows)
+        frame = self._local(source.columns.fields, rows).drop(SOURCE_ROW)  # no star shows it
         if rows.num_rows:
             return self._inserted(frame, are_few=True)
         for leg in legs:  # a mistake in a clause is one whatever rows there are

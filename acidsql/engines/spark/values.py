@@ -29,8 +29,14 @@ def kept(alias: str, column: Column) -> SqlText:
 
 
 def has_star(text: str) -> bool:
-    """Whether the text may have a star for columns. One that multiplies stands behind a value."""
-    return _STAR.search(text) is not None
+    """Whether the text may have a star for columns. One that multiplies stands behind a value.
+
+    A comment may stand between a star and what it is of, so a text with one may have a star.
+
+    >>> [has_star(text) for text in ("s.*", "hash( *)", "s./**/ *", "s.k * 2", "(s.k)*2")]
+    [True, True, True, False, False]
+    """
+    return any(mark in text for mark in ("/*", "--")) or _STAR.search(text) is not None
 
 
 def boolean(condition: SqlText) -> SqlText:
