@@ -33,6 +33,11 @@ SELECT = (
     "SELECT id, if(id % 7 = 0, NULL, concat('v', id)), date'0001-01-01' + int(id * 160), id / 8,"
     " -id / 7, id % 2 = 0, int(id), -int(id)"
 )
+SELECT_AS = (
+    "SELECT id AS k, if(id % 7 = 0, NULL, concat('v', id)) AS `v.w`,"
+    " date'0001-01-01' + int(id * 160) AS d, id / 8 AS x, -id / 7 AS g, id % 2 = 0 AS z,"
+    f" int(id) AS leg FROM range({ROWS - 100}, {ROWS + 100})"
+)
 Row = tuple[Any, ...]
 WRITE_MOVED = Changes.write_moved
 
@@ -235,6 +240,24 @@ def test_every_leg_of_a_merge(large: Session, warehouse: Path) -> None:
     assert rows_of(large) == sorted(expected)
     assert list((warehouse / "t").rglob("*_attempt_*")) == []
     large.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert rows_of(large) == sorted(expected)
+
+
+def test_an_upsert_of_whole_rows(large: Session) -> None:
+    """Old values are not read. A row that is deleted has no new ones."""
+    new = f"(SELECT k, `v.w`, d, x + 1 AS x, g, z, leg, -9 AS `bucket` FROM ({SELECT_AS}))"
+    clauses = (
+        "WHEN MATCHED AND s.k % 4 = 0 THEN DELETE WHEN MATCHED AND s.k % 4 = 1 THEN UPDATE SET *"
+        " WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert merged(large, clauses, f"{new} AS s") == (25, 25, 100)
+    expected = [row(k) for k in range(ROWS - 100)]
+    for k in range(ROWS - 100, ROWS + 100):
+        old = row(k)
+        if k >= ROWS or k % 4 == 1:
+            expected.append((*old[:3], old[3] + 1, *old[4:7], -9))
+        elif k % 4:
+            expected.append(old)
     assert rows_of(large) == sorted(expected)
 
 
