@@ -83,7 +83,7 @@ def _named(java: JavaClasses, frame: DataFrame, name: str) -> Any:
     return java(f"{_CATALYST}.plans.logical.SubqueryAlias")(alias, view)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(16)
 def _some_view(java: JavaClasses, spark: SparkSession) -> Any:
     """The node that stands for a temporary view in Spark's plans, made by Spark."""
     name = f"{_PREFIX}{uuid.uuid4().hex}"
