@@ -32,6 +32,7 @@ def tables(session: Session, spark: Any) -> Session:
     return session
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("query", "rows"),
     [

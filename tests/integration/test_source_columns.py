@@ -180,6 +180,7 @@ def test_a_row_with_several_matches_is_an_error_unless_all_delete_it(pairs: Sess
     assert merge(pairs, twice, clauses).rows_deleted == 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("more", "condition"),
     [
