@@ -219,16 +219,25 @@ def refuse_stars(*texts: Value | None) -> None:
     In Spark, such a row has further columns, which tell where it lies.
     """
     for text in texts:
-        if not isinstance(text, Fragment) or not text.shows_columns:
+        if not isinstance(text, Fragment) or "*" not in text.text:
             continue
-        for star in text.tree.find_all(exp.Star):
-            if star.find_ancestor(exp.Select) is None:
-                raise UnsupportedStatementError(
-                    "a star cannot stand for the columns of a row that is changed",
-                    hint="List the columns by name.",
-                    line=text.line,
-                    column=text.column,
-                )
+        if any(_is_of_outer_row(star) for star in text.tree.find_all(exp.Star)):
+            raise UnsupportedStatementError(
+                "a star cannot stand for the columns of a row that is changed",
+                hint="List the columns by name.",
+                line=text.line,
+                column=text.column,
+            )
+
+
+def _is_of_outer_row(star: exp.Star) -> bool:
+    """Whether the star stands for columns of the row for which an expression is computed.
+
+    In a subquery with a FROM, it stands for columns of that FROM alone.
+    """
+    select = star.find_ancestor(exp.Select)
+    counts = isinstance(star.parent, exp.Count)
+    return not counts and (select is None or select.args.get("from_") is None)
 
 
 def common_input(name: str) -> InputSource:

@@ -47,9 +47,7 @@ DRIVER_BYTES_MAX = 96 << 20
 """Rows up to about this much are collected, sorted and written by the driver."""
 
 _IDS_TIMES = 3
-"""Row ids may take so many times as much. They are written as they are, without any copy as text,
-object or dictionary.
-"""
+"""Row ids alone may take so many times as much. To sort and write them takes little more memory."""
 
 DRIVER_ROWS_MIN = 1000
 """How many rows about as large as guessed a task may always hand out, however small its share."""

@@ -1,10 +1,11 @@
 """MERGE: one join of target and source gives the rows that every leg writes.
 
 A source that fits into the driver is collected first, which also fixes its rows. They are numbered,
-the join tells which of them matched, and the others are inserted without a second scan. A larger
-source is an outer side of the join, whose rows are moved to their writers once. The target is an
-outer side if there are clauses for rows that no source row matches. Which clause acts on a row, and
-the row's new values, come from one evaluation: a clause's condition stands once in the query.
+the join tells which of them matched, and the others are inserted without a second scan. Values that
+are columns of such a source do not go through Spark (`source_columns`). A larger source is an outer
+side of the join, whose rows are moved to their writers once. The target is an outer side if there
+are clauses for rows that no source row matches. Which clause acts on a row, and the row's new
+values, come from one evaluation: a clause's condition stands once in the query.
 """
 
 from __future__ import annotations

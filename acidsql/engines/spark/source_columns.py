@@ -73,12 +73,12 @@ class SourceColumns:
         filled = self._filled(leg.values)
         return filled if all(c.name in filled for c in table.columns) else None
 
-    def asked(self, taken: Iterable[str]) -> Sequence[StructField]:
-        """The columns that a join may ask for, if it does not compute those ``taken``.
+    def asked(self, given: Iterable[str]) -> Sequence[StructField]:
+        """The columns that a join may ask for, if it does not compute those ``given``.
 
         A text names each column that it asks for, unless there is a star.
         """
-        without = set(taken)
+        without = set(given)
         every = "\n".join(str(text) for text in self._texts(without)).lower()
         if has_star(every) or "identifier" in every:  # IDENTIFIER() puts names together
             return list(self.fields)
@@ -105,15 +105,15 @@ class SourceColumns:
 
 
 def with_source_values(
-    changes: pa.Table, rows: pa.Table, taken: Mapping[str, str]
+    changes: pa.Table, rows: pa.Table, given: Mapping[str, str]
 ) -> pa.Table | None:
-    """Matches with the values of their source rows in the columns ``taken``.
+    """Matches with the values of their source rows in the columns ``given``.
 
     SOURCE_ROW tells the row's place in ``rows``. None if this takes more memory than the driver
     is to use.
     """
     places = changes.column(SOURCE_ROW).combine_chunks()
-    columns = {name: rows.column(of).combine_chunks() for name, of in taken.items()}
+    columns = {name: rows.column(of).combine_chunks() for name, of in given.items()}
     each = sum((_bytes(column) for column in columns.values()), np.zeros(rows.num_rows, np.int64))
     if int(each[places.to_numpy()].sum()) > driver_bytes(are_ids=False):
         return None
@@ -122,9 +122,9 @@ def with_source_values(
     return changes
 
 
-def as_new_rows(rows: pa.Table, table: Table, taken: Mapping[str, str]) -> pa.Table:
+def as_new_rows(rows: pa.Table, table: Table, given: Mapping[str, str]) -> pa.Table:
     """The source's rows as rows of the table."""
-    return rows.select([taken[c.name] for c in table.columns]).rename_columns(
+    return rows.select([given[c.name] for c in table.columns]).rename_columns(
         [c.name for c in table.columns]
     )
 
