@@ -40,7 +40,7 @@ class SelectedFile:
     may hold events that the snapshot does not see. ``first`` is set for a file of plain rows, an
     original or a loaded one: the row id of its first row, from which the others are counted.
     ``length`` is set for a file that is still streamed into: how many of its bytes are valid.
-    ``tail`` is set if it was needed or asked for.
+    ``tail`` is set if it was needed or asked for. ``only_inserts`` is that of its directory.
     """
 
     partition: int
@@ -52,6 +52,7 @@ class SelectedFile:
     side_file: str | None = None
     length: int | None = None
     tail: FileTail | None = None
+    only_inserts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +231,14 @@ def _selected(
         # The listing may have missed it: the writer may have begun the file meanwhile.
         side = f"{path}{FLUSH_LENGTH_SUFFIX}"
     return SelectedFile(
-        index, path, file.size, file.bucket_id, directory.needs_row_filter, first, side
+        index,
+        path,
+        file.size,
+        file.bucket_id,
+        directory.needs_row_filter,
+        first,
+        side,
+        only_inserts=directory.only_inserts,
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from acidsql.errors import StorageError
 from acidsql.layout.dir_names import (
     FIRST_BASE_WRITE_ID,
+    VERSION_FILE,
     BaseDir,
     DeltaDir,
     highest_write_id,
@@ -44,7 +45,9 @@ class SelectedDir:
 
     ``path`` is relative to the listing. ``raw`` files hold plain rows without event columns (LOAD
     DATA). ``needs_row_filter`` says that the files may hold events of write ids that the snapshot
-    does not see: a reader must leave these events out one by one.
+    does not see: a reader must leave these events out one by one. ``only_inserts`` says that the
+    files hold nothing but inserts, as far as their writer keeps to its word: it has put down the
+    number of the format in which an update is a delete elsewhere and an insert here.
     """
 
     directory: BaseDir | DeltaDir
@@ -52,6 +55,7 @@ class SelectedDir:
     files: tuple[DataFile, ...]
     raw: bool = False
     needs_row_filter: bool = False
+    only_inserts: bool = False
 
     @property
     def may_grow(self) -> bool:
@@ -337,10 +341,12 @@ def _selected(
     directory = candidate.directory
     compacted = isinstance(directory, BaseDir) and choice.is_compacted(candidate)
     raw, data_files = directory_files(directory, candidate.path, files, compacted, kind)
+    row_filter = False
     if isinstance(directory, DeltaDir) and kind is TableKind.FULL_ACID:
         seen = choice.valid_write_ids.range_valid(directory.min_write_id, directory.max_write_id)
-        return SelectedDir(directory, candidate.path, data_files, raw, seen is Range.SOME)
-    return SelectedDir(directory, candidate.path, data_files, raw)
+        row_filter = seen is Range.SOME
+    only_inserts = not _is_delete(directory) and any(f.path == VERSION_FILE for f in files)
+    return SelectedDir(directory, candidate.path, data_files, raw, row_filter, only_inserts)
 
 
 def _originals(files: Sequence[ListedFile], kind: TableKind) -> tuple[DataFile, ...]:

@@ -21,7 +21,13 @@ from acidsql.engines.spark.deleted_words import (
     TooManyDeletesError,
     read_deleted_words,
 )
-from acidsql.engines.spark.event_files import EVENTS, WHOLE, is_visible, operation_is
+from acidsql.engines.spark.event_files import (
+    EVERY_COLUMN,
+    WHOLE,
+    event_schema,
+    is_visible,
+    operation_is,
+)
 from acidsql.engines.spark.kept import Filter, Kept
 from acidsql.engines.spark.key_packing import WORD_BITS
 from acidsql.engines.spark.local_frame import local_frame
@@ -138,10 +144,11 @@ def _delete_events(
 ) -> DataFrame:
     """The delete events of the files, with PARTITION."""
     column = snapshot.table.columns[0]
-    schema = EVENTS.format(row=f"{quote(column.name)}: {storage_type(column.type)}")
+    row = f"{quote(column.name)}: {storage_type(column.type)}"
+    schema = event_schema(row, EVERY_COLUMN)
     reader = spark.read.schema(schema).options(**WHOLE)
     scan = read_paths(spark, reader.orc, [f.path for f in files])
-    found = scan.where(operation_is(DELETE, f"row.{quote(column.name)}"))
+    found = scan.where(operation_is(DELETE, f"row.{quote(column.name)}", EVERY_COLUMN))
     if any(f.row_filter for f in files):
         found = found.where(is_visible(snapshot.write_ids))
     if len({f.partition for f in files}) == 1:

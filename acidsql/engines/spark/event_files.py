@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from acidsql.model.snapshot import ValidWriteIdList
+from collections.abc import Mapping
 
-EVENTS = (
-    "operation int, originalTransaction bigint, bucket int, rowId bigint,"
-    " currentTransaction bigint, row struct<{row}>"
+from acidsql.model.names import quote_identifier as quote
+from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.orc.schema import (
+    BUCKET,
+    CURRENT_TRANSACTION,
+    KEY_COLUMNS,
+    OPERATION,
+    ORIGINAL_TRANSACTION,
+    ROW,
+    ROW_ID,
+    ROW_ID_COLUMNS,
 )
-"""The schema of a file, with the fields of ``row`` to be filled in."""
+
+_TYPES = {
+    OPERATION: "int",
+    ORIGINAL_TRANSACTION: "bigint",
+    BUCKET: "int",
+    ROW_ID: "bigint",
+    CURRENT_TRANSACTION: "bigint",
+}
+
+_DOTLESS_I = "\u0131"
+"""A letter that Java's equalsIgnoreCase takes for an i, and no conversion to lower case does."""
 
 WHOLE = {
     "ignoreCorruptFiles": "false",
@@ -31,15 +49,50 @@ def is_visible(write_ids: ValidWriteIdList) -> str:
     return f"{seen} and {current} not in ({hidden})" if hidden else seen
 
 
-def operation_is(operation: int, leaf: str) -> str:
+def event_columns(*, operations: bool, row_ids: bool, write_ids: bool) -> dict[str, str]:
+    """The names by which a scan reads the columns of an event beside its row.
+
+    ``operations`` says whether operation is needed, ``row_ids`` whether the row ids are, and
+    ``write_ids`` whether currentTransaction is.
+
+    ORC reads an ACID file in the right way only if the schema asked for has all six event columns.
+    It compares their names by equalsIgnoreCase (SchemaEvolution.checkAcidSchema). Spark decides
+    which columns a file has by the names in lower case (OrcUtils.requestedColumnIds), and gives
+    NULL for a column that it does not find, without decoding anything. So a column that is not
+    needed is asked for by a name that only ORC takes for its own: four columns cost a scan 9 % of
+    its time. The name of bucket has no letter for this.
+    """
+    needed = {BUCKET}
+    needed.update((OPERATION,) if operations else ())
+    needed.update(ROW_ID_COLUMNS if row_ids else ())
+    needed.update((CURRENT_TRANSACTION,) if write_ids else ())
+    return {name: name if name in needed else _unread(name) for name in KEY_COLUMNS}
+
+
+EVERY_COLUMN = event_columns(operations=True, row_ids=True, write_ids=True)
+
+
+def _unread(name: str) -> str:
+    return name.replace("i", _DOTLESS_I).replace("I", _DOTLESS_I)
+
+
+def event_schema(row: str, columns: Mapping[str, str]) -> str:
+    """The schema of a scan of event files; ``row`` is the fields of that struct."""
+    found = [f"{quote(columns[name])} {kind}" for name, kind in _TYPES.items()]
+    return ", ".join([*found, f"{ROW} struct<{row}>"])
+
+
+def operation_is(operation: int, leaf: str, columns: Mapping[str, str]) -> str:
     """A condition for the events of an operation, in a form that does two things more.
 
     Spark's reader can read ACID files only if the scan needs all six columns. So the condition
     mentions each of them, and one leaf of ``row``, in a part that no event reaches. Spark must not
     push the condition down, because that would overwrite the search argument. So its first part is
-    wrapped.
+    wrapped. It holds for each event if operation is not among the columns that are read.
     """
-    others = "(originalTransaction | bucket | rowId | currentTransaction) > 0"
+    found, *others = (quote(columns[name]) for name in KEY_COLUMNS)
+    missing = -1 if columns[OPERATION] == OPERATION else operation
     return (
-        f"(coalesce(operation, -1) = {operation} or operation < -1 and {others} and {leaf} is null)"
+        f"(coalesce({found}, {missing}) = {operation}"
+        f" or {found} < -1 and ({' | '.join(others)}) > 0 and {leaf} is null)"
     )

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.columns import cut_texts
 from acidsql.engines.spark.conditions import conditions
-from acidsql.engines.spark.event_files import EVENTS, WHOLE, is_visible, operation_is
+from acidsql.engines.spark.event_files import (
+    WHOLE,
+    event_columns,
+    event_schema,
+    is_visible,
+    operation_is,
+)
 from acidsql.engines.spark.groups import FileColumn, FileGroup
 from acidsql.engines.spark.paths import read_paths
 from acidsql.engines.spark.places import with_places
@@ -41,11 +47,12 @@ Convert = Callable[[str, ColumnType], str]
 class Events:
     """Rows with their row ids and the places that their scan was asked for.
 
-    ``values`` are the expressions of the table's columns.
+    ``values`` are the expressions of the table's columns. ``ids`` are those of the row id.
     """
 
     frame: DataFrame
     values: tuple[str, ...]
+    ids: tuple[str, ...] = ROW_ID_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,7 @@ class EventScan:
     """How the files of one table are to be scanned.
 
     ``columns`` are those likely to be used. ``places`` are PARTITION, FILE, both or neither.
+    Without ``row_ids``, no row id is asked for, and those of a scan may be NULL.
     """
 
     spark: SparkSession
@@ -61,6 +69,7 @@ class EventScan:
     columns: tuple[str, ...]
     convert: Convert
     places: tuple[str, ...]
+    row_ids: bool
 
     def read(self, group: FileGroup) -> Events:
         """The insert events of a group, without those of hidden write ids."""
@@ -69,15 +78,25 @@ class EventScan:
         columns = self.snapshot.table.columns
         found = group.schema.columns
         row = ", ".join(f"{quote(c.name)}: {storage_type(c.type)}" for c in found if c is not None)
-        scan = self._reader(group, EVENTS.format(row=row))
+        filtered = any(f.row_filter for f in group.files)
+        names = event_columns(
+            operations=not all(f.only_inserts for f in group.files),
+            row_ids=self.row_ids,
+            write_ids=filtered,
+        )
+        scan = self._reader(group, event_schema(row, names))
         values = tuple(self._value(c, f, "row.") for c, f in zip(columns, found, strict=True))
-        wanted = [*self._query_conditions(values), self._is_insert(found), self._is_visible(group)]
+        leaf = f"row.{quote(self._leaf(found))}"
+        wanted = [*self._query_conditions(values), operation_is(INSERT, leaf, names)]
+        if filtered:
+            wanted.append(is_visible(self.snapshot.write_ids))
         # The condition keeps all six columns in a scan. When Spark rewrites a correlated subquery,
         # it takes the compared columns from below the conditions beside it, and ours would be one
         # of these (RewriteCorrelatedScalarSubquery). Spark moves no condition below an OFFSET, and
         # optimises this one away after that rewrite.
         frame = scan.where(" and ".join(wanted)).offset(0)
-        return Events(self._placed(frame, scan, group), values)
+        ids = tuple(quote(names[name]) for name in ROW_ID_COLUMNS)
+        return Events(self._placed(frame, scan, group), values, ids)
 
     def _plain(self, group: FileGroup) -> Events:
         """Rows of files without events. Their row ids are null, because no caller asks for them."""
@@ -120,9 +139,6 @@ class EventScan:
         by_name = dict(zip((c.name for c in columns), values, strict=True))
         return conditions(self.predicates, columns, by_name)
 
-    def _is_insert(self, found: Sequence[FileColumn | None]) -> str:
-        return operation_is(INSERT, f"row.{quote(self._leaf(found))}")
-
     def _leaf(self, found: Sequence[FileColumn | None]) -> str:
         """The column for `operation_is` to mention: one that is read anyway, or a cheap one."""
         pairs = zip(self.snapshot.table.columns, found, strict=True)
@@ -135,12 +151,6 @@ class EventScan:
             and (column.type.name in INTEGER_BITS or column.type.name == "date")
         ]
         return next(iter([n for n in used if n in cheap] or used or cheap or [there[0][1]]))
-
-    def _is_visible(self, group: FileGroup) -> str:
-        """A condition for each row, where a file may hold what the snapshot does not see."""
-        if not any(f.row_filter for f in group.files):
-            return "true"
-        return is_visible(self.snapshot.write_ids)
 
 
 def in_files(
@@ -164,12 +174,16 @@ def union(scans: Sequence[Events], places: Sequence[str]) -> Events:
     """The rows of all scans."""
     if len(scans) == 1:
         return scans[0]
-    ids = [*ROW_ID_COLUMNS, *places]
-    frames = [s.frame.selectExpr(*ids, *_numbered(s.values)) for s in scans]
+    frames = [s.frame.selectExpr(*_row_id(s), *places, *_numbered(s.values)) for s in scans]
     frame = frames[0]
     for other in frames[1:]:
         frame = frame.unionAll(other)
     return Events(frame, _names(scans[0].values))
+
+
+def _row_id(scan: Events) -> list[str]:
+    pairs = zip(scan.ids, ROW_ID_COLUMNS, strict=True)
+    return [f"{found} as {name}" for found, name in pairs]
 
 
 def column_alias(index: int) -> str:

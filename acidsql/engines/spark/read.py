@@ -114,7 +114,10 @@ def scan_table(
     partitioned = bool(table.partition_columns) or len(partitions) > 1
     places = row_places(request, partitioned=partitioned)
     convert = seen_columns(spark, [c.type for c in table.columns])
-    scan = EventScan(spark, snapshot, request.predicates, request.columns, convert, places)
+    row_ids = request.row_id or request.key or bool(selection.deletes)
+    scan = EventScan(
+        spark, snapshot, request.predicates, request.columns, convert, places, row_ids=row_ids
+    )
     match_by_position = table.matches_by_position(by_position)
     reader = NumberedRows(
         table.columns, snapshot.write_ids, storage, match_by_position, names_files=request.file_name
@@ -127,8 +130,7 @@ def scan_table(
     if misread and files:
         scans.append(reader.scan(spark, files))
     elif files:
-        row_ids = request.row_id or request.key or bool(selection.deletes)
-        scans += _scans(scan, files, reader, row_ids=row_ids)
+        scans += _scans(scan, files, reader)
     events = union(scans, places)
     if request.with_deleted:
         frame = with_deleting(spark, events.frame, selection, snapshot, partitioned=partitioned)
@@ -140,9 +142,7 @@ def scan_table(
     return Scan(remembering_char(frame.selectExpr(*columns), table.all_columns), selection)
 
 
-def _scans(
-    scan: EventScan, inserts: Sequence[SelectedFile], reader: NumberedRows, *, row_ids: bool
-) -> list[Events]:
+def _scans(scan: EventScan, inserts: Sequence[SelectedFile], reader: NumberedRows) -> list[Events]:
     """The insert events, read by Spark's reader where it can, else by pyarrow."""
     table = scan.snapshot.table
     misread: list[SelectedFile] = []
@@ -153,7 +153,9 @@ def _scans(
     if table.is_unchanged and all(f.first is None and f.length is None for f in files):
         groups, others = [FileGroup(own_schema(table), tuple(files))] if files else [], misread
     else:
-        groups, rest = group_files(table, files, by_position=reader.by_position, row_ids=row_ids)
+        groups, rest = group_files(
+            table, files, by_position=reader.by_position, row_ids=scan.row_ids
+        )
         others = [*rest, *misread]
     scans = [scan.read(group) for group in groups]
     return [*scans, reader.scan(scan.spark, others)] if others else scans

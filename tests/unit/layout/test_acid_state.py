@@ -86,6 +86,19 @@ def test_ranges_seen_in_part_need_a_row_filter() -> None:
     ]
 
 
+def test_a_writer_of_the_format_with_split_updates_says_so() -> None:
+    told = ("base_5", "delta_7_7_0", "delete_delta_7_7_0")
+    files = [
+        *listing("base_5 delta_6_6_0 delta_7_7_0 delete_delta_7_7_0 delta_8_8_0"),
+        *(ListedFile(f"{name}/_orc_acid_version", 1) for name in told),
+        ListedFile("delta_8_8_0/HIVE_UNION_SUBDIR_1/_orc_acid_version", 1),
+    ]
+    state = acid_state(files, snapshot(10))
+    assert state.base is not None
+    found = [state.base, *state.deltas, *state.delete_deltas]
+    assert [d.path for d in found if d.only_inserts] == ["base_5", "delta_7_7_0"]
+
+
 def test_uncommitted_compaction_is_ignored_then_used() -> None:
     files = listing("delta_1_3_v21 delete_delta_1_3_v21 delta_1_1_0 delete_delta_2_2_0 delta_3_3_0")
     before = acid_state(files, snapshot(3), ValidTxnList(21, frozenset({21})))
