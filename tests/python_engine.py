@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, write_changes, writing_order
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, ChangeWriter, writing_order
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target, partition_text
 from acidsql.engines.placed_write import PlacedWrite
 from acidsql.engines.rows import CHANGED_ROW_ID
@@ -83,7 +83,7 @@ class PythonEngine(SparkEngine):
         changes = _table(snapshot, list(self._changed(snapshot, context)))
         texts = [TABLE_ITSELF if p.name is None else str(p.name) for p in snapshot.partitions]
         with Output(target) as output:
-            write_changes(output, writing_order(changes), texts, legs)
+            ChangeWriter(output, texts, legs).write_all(writing_order(changes))
             if isinstance(plan, MergePlan) and plan.not_matched:
                 [row] = _table(snapshot, [(0, 0, 0, 0, 0, *self.merged)]).to_batches()
                 fresh = row.select(_columns(snapshot))

@@ -221,7 +221,8 @@ class Output:
     With ``stripe_bytes``, the rows of an ACID table go into parts of files, with stripes of this
     size. A part is to be joined with others, and may be lost on power failure.
 
-    A context manager: an error removes the files.
+    A context manager: an error removes the files. Threads may write different buckets, and finish
+    them, at the same time.
     """
 
     target: Target
@@ -271,6 +272,12 @@ class Output:
         """Close the files of every other bucket: sorted rows do not come back to them."""
         for key in list(self._open):
             if (key[0], key[2]) != (partition, bucket_id):
+                self._finish(key)
+
+    def finish_bucket(self, partition: str, bucket_id: int) -> None:
+        """Close the files of a bucket."""
+        for key in list(self._open):
+            if (key[0], key[2]) == (partition, bucket_id):
                 self._finish(key)
 
     def __enter__(self) -> Output:

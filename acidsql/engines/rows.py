@@ -122,6 +122,22 @@ def begins_stretch(keys: Sequence[np.ndarray]) -> NDArray[np.bool_]:
     return begins
 
 
+def is_sorted(keys: Sequence[np.ndarray]) -> bool:
+    """Whether no row comes before the row above it, by these keys, the first of which counts most.
+
+    >>> is_sorted([np.array([1, 1, 2]), np.array([5, 5, 4])])
+    True
+    >>> is_sorted([np.array([1, 1, 2]), np.array([5, 4, 5])])
+    False
+    """
+    equal = np.ones(max(0, len(keys[0]) - 1), np.bool_)
+    for key in keys:
+        if (equal & (key[1:] < key[:-1])).any():
+            return False
+        equal &= key[1:] == key[:-1]
+    return True
+
+
 def _one_array(column: Array) -> Array:
     if isinstance(column, pa.ChunkedArray):
         return pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, write_changes, writing_order
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, ChangeWriter, writing_order
 from acidsql.engines.matches import Ambiguous, Matches
 from acidsql.engines.nanoseconds import FineRows, fine_rows
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target, partition_text
@@ -166,9 +167,8 @@ class Changes:
 
     def write_collected(self, rows: pa.Table) -> Written:
         """Sort and write rows that the driver holds."""
-        partitions = set(rows.column(PARTITION).to_numpy().tolist())
-        writer = self._writer(partitions)
-        return writer.write([writing_order(rows)])
+        partitions = set(map(int, pc.unique(rows.column(PARTITION)).to_numpy()))
+        return self._writer(partitions).write_all(writing_order(rows))
 
     def _by_tasks(self, rows: DataFrame) -> Written:
         """Each task sorts and writes the rows that it has."""
@@ -216,7 +216,7 @@ _RESULT_FIELDS: list[pa.Field[Any]] = [
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes sorted changes. A task gets it by pickle."""
+    """Writes changes that are in `writing_order`. A task gets it by pickle."""
 
     target: Target
     partitions: Sequence[str]
@@ -224,24 +224,32 @@ class _Writer:
     fine: Sequence[FineRows]
     make_matches: Callable[[], Matches] | None
 
-    def write(self, tables: Iterable[pa.Table]) -> Written:
-        matches = self.make_matches() if self.make_matches else None
-        with Output(self.target) as output:
-            for table in tables:
-                rows = matches.acting(table) if matches else table
-                if rows.num_rows and not (matches and matches.ambiguous().count):
-                    write_changes(output, rows, self.partitions, self.legs, self.fine)
-        if matches is None:
-            return Written(output.files, np.zeros(0, np.int64), Ambiguous())
-        return Written(output.files, matches.hits(), matches.ambiguous())
+    def write_all(self, changes: pa.Table) -> Written:
+        """Write all changes of a statement."""
+        return self._write([changes], ChangeWriter.write_all)
 
     def task(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The work of a task. It yields what `_joined` reads: files, then what matches found."""
-        done = self.write(pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
+        tables = (pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
+        done = self._write(tables, ChangeWriter.write)
         ambiguous = json.dumps([done.ambiguous.count, done.ambiguous.samples])
         rows: list[dict[str, object]] = [{"file": file.to_json()} for file in done.files]
         rows += [{"ambiguous": ambiguous, "hits": done.hits.astype(np.int64).tobytes()}]
         yield pa.RecordBatch.from_pylist(rows, schema=pa.schema(_RESULT_FIELDS))
+
+    def _write(
+        self, tables: Iterable[pa.Table], write: Callable[[ChangeWriter, pa.Table], None]
+    ) -> Written:
+        matches = self.make_matches() if self.make_matches else None
+        with Output(self.target) as output:
+            writer = ChangeWriter(output, self.partitions, self.legs, self.fine)
+            for table in tables:
+                rows = matches.acting(table) if matches else table
+                if rows.num_rows and not (matches and matches.ambiguous().count):
+                    write(writer, rows)
+        if matches is None:
+            return Written(output.files, np.zeros(0, np.int64), Ambiguous())
+        return Written(output.files, matches.hits(), matches.ambiguous())
 
 
 def _joined(results: Iterable[tuple[str | None, str | None, bytes | None]]) -> Written:

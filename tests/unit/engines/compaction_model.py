@@ -8,7 +8,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from acidsql.engines.changes import ChangeLeg, write_changes, writing_order
+from acidsql.engines.changes import ChangeLeg, ChangeWriter, writing_order
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.rebalance import rebalance
 from acidsql.engines.output import TABLE_ITSELF, Output, Target, publish
@@ -69,7 +69,7 @@ class Model:
         )
         with Output(self.write_target) as output:
             leg = ChangeLeg(statement, is_update=update)
-            write_changes(output, writing_order(table_of_changes), [TABLE_ITSELF], [leg])
+            ChangeWriter(output, [TABLE_ITSELF], [leg]).write(writing_order(table_of_changes))
         publish(output.files, output.target)
         if not commit:
             self.aborted.append(self.write_id)
