@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from acidsql.engines.matches import Ambiguous, Matches
 from acidsql.engines.nanoseconds import FineRows, fine_rows
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target, partition_text
 from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.arrow import compressed
 from acidsql.engines.spark.encoded_changes import can_encode_versions, encoded_versions
 from acidsql.engines.spark.job import (
     collect_if_small,
@@ -103,7 +104,8 @@ class Changes:
         names = rows.columns
         are_ids = _IDS.issuperset(names)
         width = _ID_BYTES if are_ids else row_width(names)
-        return collect_if_small(rows, width, self.scan.selection, driver_bytes(are_ids=are_ids))
+        with compressed(rows.sparkSession) if are_ids else nullcontext():
+            return collect_if_small(rows, width, self.scan.selection, driver_bytes(are_ids=are_ids))
 
     def _encoded(self, rows: DataFrame) -> Written | None:
         """Write new versions of rows that Spark's writer encodes; None if it does not."""
