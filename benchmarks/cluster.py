@@ -18,6 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import geometric_mean, median
 
+from engine import Engine
 from report import LABELS, table
 from worker import SHARED_SETTINGS, make_engine, start_spark
 
@@ -26,14 +27,18 @@ WORK = HERE / "work"
 DOCUMENT = HERE.parent / "docs" / "benchmarks-cluster.md"
 READS = ("q6", "q1", "full")
 WRITES = ("delete_half", "update_tenth", "update_all", "merge_million")
-STEPS = ("load", *READS, *WRITES, "compact")
+STEPS = {"acidsql": ("load", *READS, *WRITES, "compact"), "plain-orc": ("load", *READS)}
 EXECUTOR_MB = 3072
 GOAL = 1.6
 EXPLANATION = """\
 How much faster are two workers than one? Each worker has one core, and an executor in a process of
 its own. The figures are medians of runs on clusters that were started in turn. The machine has two
 cores in all, which driver and executors share: what the driver computes while both executors work
-is taken from one of them."""
+is taken from one of them. So the last column has the ratio of Spark's own ORC tables for what they
+can do."""
+
+Seconds = dict[str, dict[str, list[float]]]
+"""The seconds of each engine's steps."""
 
 
 def calls_of(step: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -49,45 +54,54 @@ def calls_of(step: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             return ("fresh",), ("write", step)
 
 
-def seconds_of(workers: int, runs: int, options: Namespace) -> dict[str, list[float]]:
+def seconds_of(workers: int, runs: int, options: Namespace) -> Seconds:
     """The seconds of each step on a new cluster; the first run of each is the warm-up."""
     SHARED_SETTINGS["spark.master"] = f"local-cluster[{workers},1,{EXECUTOR_MB}]"
     SHARED_SETTINGS["spark.executor.memory"] = f"{EXECUTOR_MB}m"
-    engine = make_engine("acidsql", start_spark(options), options)
-    found: dict[str, list[float]] = {step: [] for step in STEPS}
-    for step, seconds in found.items():
-        before, (name, *arguments) = calls_of(step)
-        for _ in range(1 + runs):
-            for call in before:
-                getattr(engine, call)()
-            start = time.perf_counter()
-            getattr(engine, name)(*arguments)
-            seconds.append(time.perf_counter() - start)
-    return {step: seconds[1:] for step, seconds in found.items()}
+    spark = start_spark(options)
+    found: Seconds = {}
+    for name, steps in STEPS.items():
+        engine = make_engine(name, spark, options)
+        found[name] = {step: [timed(engine, step) for _ in range(1 + runs)][1:] for step in steps}
+    return found
 
 
-def in_process(workers: int, options: Namespace) -> dict[str, list[float]]:
+def timed(engine: Engine, step: str) -> float:
+    before, (name, *arguments) = calls_of(step)
+    for call in before:
+        getattr(engine, call)()
+    start = time.perf_counter()
+    getattr(engine, name)(*arguments)
+    return time.perf_counter() - start
+
+
+def in_process(workers: int, options: Namespace) -> Seconds:
     """`seconds_of` in a process of its own: a JVM can have one cluster only."""
     command = [sys.executable, __file__, "--workers", str(workers), "--runs", str(options.runs)]
     command += ["--scale", str(options.scale), "--memory", options.memory]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
+    found: Seconds = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def report(one: dict[str, list[float]], two: dict[str, list[float]], options: Namespace) -> str:
-    ratios = {step: median(one[step]) / median(two[step]) for step in STEPS}
+def report(one: Seconds, two: Seconds, options: Namespace) -> str:
+    def ratio(engine: str, step: str) -> float:
+        return median(one[engine][step]) / median(two[engine][step])
+
+    plain = {step: f"{ratio('plain-orc', step):.2f}" for step in STEPS["plain-orc"]}
+    ratios = {step: ratio("acidsql", step) for step in STEPS["acidsql"]}
     rows = [
         [
             LABELS[step],
-            f"{median(one[step]):.2f}",
-            f"{median(two[step]):.2f}",
-            f"{ratios[step]:.2f}",
-            "yes" if ratios[step] >= GOAL else "**no**",
+            f"{median(one['acidsql'][step]):.2f}",
+            f"{median(two['acidsql'][step]):.2f}",
+            f"{found:.2f}",
+            "yes" if found >= GOAL else "**no**",
+            plain.get(step, "–"),
         ]
-        for step in STEPS
+        for step, found in ratios.items()
     ]
-    head = ["statement", "one worker, s", "two workers, s", "one / two", f"≥ {GOAL}"]
+    head = ["statement", "one worker, s", "two workers, s", "one / two", f"≥ {GOAL}", "plain ORC"]
     lines = [
         "# One worker and two",
         "",
@@ -96,10 +110,10 @@ def report(one: dict[str, list[float]], two: dict[str, list[float]], options: Na
         EXPLANATION,
         "",
         *table(head, rows),
-        f"The geometric mean of the ratios is {geometric_mean(ratios.values()):.2f}.",
+        f"The geometric mean of the ratios of acidsql is {geometric_mean(ratios.values()):.2f}.",
         "",
-        f"Measured on {datetime.now(UTC):%d %B %Y} with Spark {version('pyspark')},"
-        f" TPC-H scale {options.scale:g}, {len(one['load'])} runs of each.",
+        f"Measured on {datetime.now(UTC):%-d %B %Y} with Spark {version('pyspark')} and TPC-H scale"
+        f" {options.scale:g}; each figure is of {len(one['acidsql']['load'])} runs.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -124,11 +138,12 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(seconds_of(options.workers, options.runs, options)))
         return
     (options.work / "tmp").mkdir(parents=True, exist_ok=True)
-    found: dict[int, dict[str, list[float]]] = {1: {}, 2: {}}
+    found: dict[int, Seconds] = {1: {}, 2: {}}
     for _ in range(options.rounds):
-        for workers, seconds in found.items():
-            for step, some in in_process(workers, options).items():
-                seconds.setdefault(step, []).extend(some)
+        for workers, all_seconds in found.items():
+            for engine, steps in in_process(workers, options).items():
+                for step, seconds in steps.items():
+                    all_seconds.setdefault(engine, {}).setdefault(step, []).extend(seconds)
     options.output.write_text(report(found[1], found[2], options))
 
 
