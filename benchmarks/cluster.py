@@ -48,10 +48,8 @@ def calls_of(step: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             return ("prepare",), ("load",)
         case "compact":
             return ("fresh", "delete"), ("compact",)
-        case _ if step in READS:
-            return (), ("read", step)
         case _:
-            return ("fresh",), ("write", step)
+            return ("fresh",), ("read" if step in READS else "write", step)
 
 
 def seconds_of(workers: int, runs: int, options: Namespace) -> Seconds:
