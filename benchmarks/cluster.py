@@ -111,7 +111,8 @@ def report(one: Seconds, two: Seconds, options: Namespace) -> str:
         f"The geometric mean of the ratios of acidsql is {geometric_mean(ratios.values()):.2f}.",
         "",
         f"Measured on {datetime.now(UTC):%-d %B %Y} with Spark {version('pyspark')} and TPC-H scale"
-        f" {options.scale:g}; each figure is of {len(one['acidsql']['load'])} runs.",
+        f" {options.scale:g}. Runs of each: {len(one['acidsql']['load'])}, after one that warms up."
+        " Plain ORC comes last, in the same executors.",
     ]
     return "\n".join(lines) + "\n"
 
