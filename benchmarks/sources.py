@@ -9,6 +9,7 @@ from pathlib import Path
 from workload import MERGE_ROWS, merge_source
 
 LINEITEM = "lineitem.parquet"
+ROWS_OF_GROUP = 125_000
 NEW_KEYS_FROM = 1_000_000_000
 
 
@@ -54,7 +55,9 @@ def make_merge_source(source: Path, target: Path, rows: int) -> None:
     changed = replaced(changed, "l_comment", pa.array(["merged"] * changed.num_rows))
     changed = replaced(changed, "l_quantity", pc.add(changed["l_quantity"], 50))
     new = replaced(new, "l_orderkey", pc.add(new["l_orderkey"], NEW_KEYS_FROM))
-    pq.write_table(pa.concat_tables([changed, new]), target, compression="zstd")
+    rows = pa.concat_tables([changed, new])
+    # Spark's tasks share a file by its row groups.
+    pq.write_table(rows, target, compression="zstd", row_group_size=ROWS_OF_GROUP)
 
 
 def replaced(table, column, values):

@@ -126,6 +126,56 @@ with acidsql.connect(sys.argv[1], spark=spark) as session:
         rows = session.execute(f"SELECT cast(ts AS string) FROM {name} ORDER BY 1").fetchall()
         assert rows == [(time,) for time in times], rows
 """
+TWO_EXECUTORS = """
+import datetime, sys
+from decimal import Decimal
+import acidsql
+import acidsql.engines.spark.job
+from pyspark.sql import SparkSession
+
+acidsql.engines.spark.job.DRIVER_BYTES_MAX = 1  # nothing is small
+spark = (
+    SparkSession.builder.master("local-cluster[2,1,512]")
+    .config("spark.executor.memory", "512m")
+    .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
+    .config("spark.executor.extraJavaOptions", "-Duser.timezone=Europe/Berlin " + sys.argv[2])
+    .config("spark.sql.session.timeZone", "UTC").config("spark.ui.enabled", "false")
+    .config("spark.sql.shuffle.partitions", "2")
+    .getOrCreate()
+)
+spark.sparkContext.setLogLevel("OFF")
+SOURCE = "id, date'1582-10-01' + int(id % 30), id / 4, if(id % 7 = 0, NULL, concat('v', id))"
+
+def row(k, changed=0, v=None):
+    day = datetime.date(1582, 10, 1) + datetime.timedelta(k % 30 + changed)
+    return k, day, Decimal(k * 25).scaleb(-2) + changed, v or (f"v{k}" if k % 7 else None)
+
+def rows():
+    for k in range(8000):
+        if k >= 6000 or (k >= 4000 and k % 5 == 1):
+            yield row(k)  # inserted by the MERGE
+        elif k < 4000 and k % 5 != 1:
+            yield row(k, changed=k % 3 == 0)
+        elif k >= 4000 and k % 2 == 1:
+            yield row(k, changed=k % 3 == 0, v="merged")
+
+with acidsql.connect(sys.argv[1], spark=spark) as session:
+    for name, buckets in (("t", ""), ("b", "CLUSTERED BY (k) INTO 3 BUCKETS")):
+        session.execute(
+            f"CREATE TABLE {name} (k bigint, d date, x decimal(12,2), v string) {buckets}"
+            " STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+        )
+        session.execute(f"INSERT INTO {name} SELECT {SOURCE} FROM range(6000)")
+        session.execute(f"UPDATE {name} SET x = x + 1, d = d + 1 WHERE k % 3 = 0")
+        session.execute(f"DELETE FROM {name} WHERE k % 5 = 1")
+        session.execute(
+            f"MERGE INTO {name} t USING (SELECT {SOURCE} FROM range(4000, 8000)) s (k, d, x, v)"
+            " ON t.k = s.k WHEN MATCHED AND t.k % 2 = 0 THEN DELETE"
+            " WHEN MATCHED THEN UPDATE SET v = 'merged' WHEN NOT MATCHED THEN INSERT *"
+        )
+        assert session.execute(f"SELECT * FROM {name} ORDER BY k").fetchall() == list(rows())
+        assert session.execute(f"CHECK TABLE {name}").fetchall() == []
+"""
 
 
 def executor_options() -> str:
@@ -163,15 +213,26 @@ def test_a_jvm_outside_utc(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_executors_outside_utc(tmp_path: Path) -> None:
-    """The driver runs in UTC. The directory of the workers is made below Spark's home.
+    """The driver runs in UTC.
 
     At length what `unit/engines/spark/test_timestamps.py` shows of executors that tell their zone.
     """
+    run(EXECUTOR_IN_BERLIN, tmp_path, SPARK_HOME=home_of_workers(tmp_path))
+
+
+@pytest.mark.thorough
+def test_two_executors_encode_rows(tmp_path: Path) -> None:
+    """The driver finds the files that the other processes write."""
+    run(TWO_EXECUTORS, tmp_path, SPARK_HOME=home_of_workers(tmp_path))
+
+
+def home_of_workers(tmp_path: Path) -> str:
+    """A home of Spark's, below which the directory of its workers is made."""
     home = tmp_path / "spark"
     home.mkdir()
     for entry in Path(pyspark.__file__).parent.iterdir():
         (home / entry.name).symlink_to(entry)
-    run(EXECUTOR_IN_BERLIN, tmp_path, SPARK_HOME=str(home))
+    return str(home)
 
 
 def test_what_is_no_session_is_refused_at_once(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from acidsql.engines.output import Target
 from acidsql.engines.spark.causes import causes
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import java_classes
-from acidsql.engines.spark.session import runs_in_process
+from acidsql.engines.spark.session import runs_on_machine
 from acidsql.engines.spark.settings import configured
 from acidsql.errors import ExecutionError
 from acidsql.layout.dir_names import lies_hidden
@@ -157,16 +157,16 @@ def can_encode(rows: DataFrame, table: Table, target: Target) -> bool:
         and not table.partition_columns
         and not target.required.columns
         and target.storage.has_directories
-        and (target.storage.local_path(table.location) is None or _has_one_process(rows))
+        and (target.storage.local_path(table.location) is None or _has_one_machine(rows))
         and all(is_date(c.type) or _is_encoded_alike(c.type) for c in table.columns)
     )
 
 
-def _has_one_process(rows: DataFrame) -> bool:
-    """Whether tasks run where the driver runs. False over Spark Connect, which does not tell."""
+def _has_one_machine(rows: DataFrame) -> bool:
+    """Whether tasks run on the driver's machine. False over Spark Connect, which does not tell."""
     if java_classes(rows.sparkSession) is None:
         return False
-    return runs_in_process(rows.sparkSession.sparkContext.master)
+    return runs_on_machine(rows.sparkSession.sparkContext.master)
 
 
 def _is_encoded_alike(kind: ColumnType) -> bool:

@@ -56,6 +56,7 @@ whole.
 _REMOTE = frozenset({"spark.remote", "SPARK_REMOTE"})
 """Where either is set, Spark is a server of Spark Connect, with settings of its own."""
 _IN_PROCESS = re.compile(r"local(\[.*\])?")
+_IN_PROCESSES = re.compile(r"local-cluster\[.*\]")
 _starting = threading.Lock()
 
 
@@ -66,6 +67,16 @@ def runs_in_process(master: str | None) -> bool:
     (True, False)
     """
     return master is not None and _IN_PROCESS.fullmatch(master) is not None
+
+
+def runs_on_machine(master: str | None) -> bool:
+    """Whether this master of Spark runs all tasks on the machine of the driver.
+
+    >>> runs_on_machine("local-cluster[1,1,1024]"), runs_on_machine("spark://localhost:7077")
+    (True, False)
+    """
+    here = master is not None and _IN_PROCESSES.fullmatch(master) is not None
+    return here or runs_in_process(master)
 
 
 class SparkHolder:
