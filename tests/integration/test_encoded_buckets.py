@@ -103,6 +103,12 @@ def table(session: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
     return session
 
 
+def join_in_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let parts be joined as on a cluster, where none are small."""
+    monkeypatch.setattr("acidsql.engines.spark.parts.STRIPE_BYTES", 1)
+    monkeypatch.setattr("acidsql.engines.spark.parts.runs_in_process", lambda _: False)
+
+
 def insert(session: Session, first: int, rows: int, kind: str = "INTO") -> int | None:
     return session.execute(
         f"INSERT {kind} TABLE t SELECT nullif(id, 11), date'0001-01-01' + int(id * 59),"
@@ -110,7 +116,13 @@ def insert(session: Session, first: int, rows: int, kind: str = "INTO") -> int |
     ).rows_inserted
 
 
-def test_each_bucket_has_one_file_of_its_rows(table: Session, warehouse: Path) -> None:
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_each_bucket_has_one_file_of_its_rows(
+    table: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
+) -> None:
+    """The driver joins the parts, or tasks do, if they may run elsewhere."""
+    if elsewhere:
+        join_in_tasks(monkeypatch)
     assert insert(table, 0, ROWS) == ROWS
     directory = warehouse / "t" / "delta_0000001_0000001_0000"
     names = [f"bucket_0000{number}" for number in range(BUCKETS)]

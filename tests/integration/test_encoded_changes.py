@@ -134,6 +134,8 @@ def test_rows_that_are_too_many_for_the_driver(
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 1)
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
     monkeypatch.setattr("acidsql.engines.spark.encoded_changes.STRIPE_BYTES", 1)
+    monkeypatch.setattr("acidsql.engines.spark.parts.STRIPE_BYTES", 1)
+    monkeypatch.setattr("acidsql.engines.spark.parts.runs_in_process", lambda _: False)
     assert table.execute("UPDATE t SET leg = 7 WHERE k % 2 = 0").rows_updated == ROWS // 2
     expected = [(*row(k)[:6], 7, -k) if k % 2 == 0 else row(k) for k in range(ROWS)]
     assert rows_of(table) == expected
@@ -296,6 +298,8 @@ def test_rows_of_a_merge_that_are_too_many_for_the_driver(
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 1)
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
     monkeypatch.setattr("acidsql.engines.spark.encoded_changes.STRIPE_BYTES", 1)
+    monkeypatch.setattr("acidsql.engines.spark.parts.STRIPE_BYTES", 1)
+    monkeypatch.setattr("acidsql.engines.spark.parts.runs_in_process", lambda _: False)
     clauses = (
         "WHEN MATCHED AND o = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET leg = 7"
         " WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k)"

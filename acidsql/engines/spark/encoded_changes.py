@@ -31,7 +31,6 @@ from acidsql.engines.spark.job import parallelism
 from acidsql.engines.spark.parts import (
     Parts,
     fits_parts,
-    joined,
     joined_parts,
     part_stripe_bytes,
 )
@@ -98,15 +97,10 @@ class EncodedVersions:
         return legs.selectExpr(f"0 AS {PARTITION}", f"{_LEG} AS {LEG}", *CHANGED_ROW_ID)
 
     def written(self, spark: SparkSession, legs: Collection[int]) -> list[OutputFile]:
-        """The event files of the new versions and rows of these legs, not yet published.
-
-        The driver copies what is small, which takes less time than a job.
-        """
+        """The event files of the new versions and rows of these legs, not yet published."""
         parts = [each for leg in legs for each in self._parts(leg)]
-        model = self.encoding.model()
-        if sum(file.size for file in self.files) <= STRIPE_BYTES:
-            return [joined(each, self.target, model) for each in parts]
-        return joined_parts(spark, parts, self.target, model)
+        size = sum(file.size for file in self.files)
+        return joined_parts(spark, parts, self.target, self.encoding.model(), size)
 
     def _parts(self, leg: int) -> list[Parts]:
         """The files of a leg. Without buckets, few rows become one, and many one for each task."""

@@ -67,13 +67,15 @@ def write_encoded_parts(
     if not encoding.write(rows, str(directory)):
         target.storage.remove(directory)
         return None
+    found = encoded_files(directory, target)
     of_bucket: dict[int, list[str]] = defaultdict(list)
-    for file in encoded_files(directory, target):
+    for file in found:
         of_bucket[file.values.get(_BUCKET, file.task)].append(f"{directory}/{file.path}")
     parts = [
         Parts(target.new_file(home, BucketId(number), statement_id), paths)
         for number, paths in of_bucket.items()
     ]
-    files = joined_parts(rows.sparkSession, parts, target, encoding.model())
+    size = sum(file.size for file in found)
+    files = joined_parts(rows.sparkSession, parts, target, encoding.model(), size)
     target.storage.remove(directory if files else target.own_directory(home))
     return files

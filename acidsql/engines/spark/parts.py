@@ -17,7 +17,9 @@ import pyarrow as pa
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.selection import source_of
 from acidsql.engines.spark.arrow import ArrowWork
+from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.job import files_batch, run_writers
+from acidsql.engines.spark.session import runs_in_process
 from acidsql.layout.dir_names import parse_bucket_file
 from acidsql.model.ids import StatementId
 from acidsql.model.row_id import RowId, encode_bucket
@@ -27,6 +29,7 @@ from acidsql.orc.reader import Source
 from acidsql.orc.schema import row_schema
 from acidsql.orc.writer import STRIPE_BYTES
 from acidsql.ports.storage import local_draft
+from acidsql.process.threads import in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,28 +85,41 @@ class Parts:
 
 
 def joined_parts(
-    spark: SparkSession, places: Sequence[Parts], target: Target, model: bytes | None = None
+    spark: SparkSession,
+    places: Sequence[Parts],
+    target: Target,
+    model: bytes | None = None,
+    size: int | None = None,
 ) -> list[OutputFile]:
     """One file of the parts of each place, not yet published. The parts stay.
 
-    ``model`` is given if another writer than acidsql has written the parts (`join_rows`).
+    ``model`` is given if another writer than acidsql has written the parts (`join_rows`). ``size``
+    are the bytes of all parts, if they are known. The driver copies what is small, and all parts if
+    the tasks would not run elsewhere: to hand them to Python processes takes longer.
     """
+    if (size is not None and size <= STRIPE_BYTES) or _tasks_run_here(spark):
+        return in_threads(lambda parts: _joined(parts, target, model), places, None)
     if not places:
         return []
     numbers = spark.range(0, len(places), 1, len(places))
     return run_writers(numbers, _joiner(places, target, model))
 
 
+def _tasks_run_here(spark: SparkSession) -> bool:
+    """Whether tasks run in the process of the driver. Spark Connect does not tell."""
+    return java_classes(spark) is not None and runs_in_process(spark.sparkContext.master)
+
+
 def _joiner(places: Sequence[Parts], target: Target, model: bytes | None) -> ArrowWork:
     def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             numbers = batch.column(0).to_numpy()
-            yield files_batch([joined(places[n], target, model) for n in numbers])
+            yield files_batch([_joined(places[n], target, model) for n in numbers])
 
     return join
 
 
-def joined(parts: Parts, target: Target, model: bytes | None) -> OutputFile:
+def _joined(parts: Parts, target: Target, model: bytes | None) -> OutputFile:
     """One file of the parts of a place, under an attempt's name."""
     file = parts.file
     attempt = target.attempt_name(f"{uuid.uuid4().hex}_{file.name}")
