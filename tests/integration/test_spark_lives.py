@@ -130,9 +130,14 @@ TWO_EXECUTORS = """
 import datetime, sys
 from decimal import Decimal
 import acidsql
+import acidsql.engines.spark.insert as insert
 import acidsql.engines.spark.job
 from pyspark.sql import SparkSession
 
+def other_way(*_):
+    raise AssertionError("the rows went to Python")
+
+insert.run_writers = insert.write_by_parts = other_way
 acidsql.engines.spark.job.DRIVER_BYTES_MAX = 1  # nothing is small
 spark = (
     SparkSession.builder.master("local-cluster[2,1,512]")
