@@ -56,6 +56,15 @@ _ROW = len(EVENT_COLUMNS)
 _ENCODING = varint_field(1, DIRECT_V2) + varint_field(2, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class EventStreams:
+    """The event columns of one stripe: their streams, and a message for each column."""
+
+    streams: tuple[NewStream, ...]
+    encodings: tuple[bytes, ...]
+    statistics: tuple[bytes, ...]
+
+
 class EventColumns(Change):
     """Makes an ACID file of a file of rows, all of which are inserts.
 
@@ -68,36 +77,48 @@ class EventColumns(Change):
 
     def stripe(self, parts: StripeParts, source: BinaryIO, tail: FileTail) -> StripeParts:
         start, self._rows = self._rows, self._rows + parts.rows
-        columns = [_Column(number, tail) for number in range(1, _ROW)]
-        for at in range(start, self._rows, tail.row_index_stride):
-            values = self._values(at, min(at + tail.row_index_stride, self._rows))
-            for column, group in zip(columns, values, strict=True):
-                column.add_group(group)
+        ours = event_streams(self._track, start, self._rows, tail)
         root = [stream for stream in parts.streams if stream.column == 0]
-        ours = [stream for column in columns for stream in column.streams()]
         rows = [stream.of_column(stream.column + _ROW) for stream in parts.streams]
         # The index stands before the data. Apart from that the streams stay in their order.
-        streams = sorted([*root, *ours, *rows], key=lambda stream: not is_index(stream.kind))
-        statistics = map(_statistics, self._values(start, self._rows))
+        streams = sorted([*root, *ours.streams, *rows], key=lambda s: not is_index(s.kind))
         return StripeParts(
             parts.rows,
             tuple(streams),
-            (parts.encodings[0], *[_ENCODING] * len(columns), *parts.encodings),
-            (parts.statistics[0], *statistics, *parts.statistics),
+            (parts.encodings[0], *ours.encodings, *parts.encodings),
+            (parts.statistics[0], *ours.statistics, *parts.statistics),
             parts.others,
         )
 
     def types(self, types: Sequence[bytes]) -> Sequence[bytes]:
         return _event_types(tuple(types))
 
-    def _values(self, start: int, end: int) -> Sequence[Progressions]:
-        """The values that each event column has in these rows of the file."""
-        stretches = list(self._track.stretches(start, end))
-        operations = ((INSERT, 0, end - start),)
-        write_ids = tuple((first.write_id, 0, count) for first, count in stretches)
-        buckets = tuple((first.bucket_property, 0, count) for first, count in stretches)
-        row_numbers = tuple((first.row_number, 1, count) for first, count in stretches)
-        return operations, write_ids, buckets, row_numbers, write_ids
+
+def event_streams(track: KeyTrack, start: int, end: int, tail: FileTail) -> EventStreams:
+    """The event columns of a stripe, which has the rows ``start`` to before ``end`` of the track.
+
+    ``tail`` is that of a file of the same form.
+    """
+    columns = [_Column(number, tail) for number in range(1, _ROW)]
+    for at in range(start, end, tail.row_index_stride):
+        values = _values(track, at, min(at + tail.row_index_stride, end))
+        for column, group in zip(columns, values, strict=True):
+            column.add_group(group)
+    return EventStreams(
+        tuple(stream for column in columns for stream in column.streams()),
+        (_ENCODING,) * len(columns),
+        tuple(map(_statistics, _values(track, start, end))),
+    )
+
+
+def _values(track: KeyTrack, start: int, end: int) -> Sequence[Progressions]:
+    """The values that each event column has in these rows of the track."""
+    stretches = list(track.stretches(start, end))
+    operations = ((INSERT, 0, end - start),)
+    write_ids = tuple((first.write_id, 0, count) for first, count in stretches)
+    buckets = tuple((first.bucket_property, 0, count) for first, count in stretches)
+    row_numbers = tuple((first.row_number, 1, count) for first, count in stretches)
+    return operations, write_ids, buckets, row_numbers, write_ids
 
 
 @dataclass(slots=True)

@@ -257,3 +257,33 @@ class DeletedRows:
                 at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
                 found[start:end] = numbers[at] == wanted
         return found
+
+
+class RowPositions:
+    """Where each of some row ids, which are all different, stands among them."""
+
+    def __init__(self, row_ids: RowIds) -> None:
+        places = np.arange(len(row_ids))
+        if not row_ids.ascends().all():
+            places = row_ids.order()
+            row_ids = row_ids.where(places)
+        self._found = {
+            key: (row_ids.row_numbers[start:end], places[start:end])
+            for key, start, end in row_ids.groups()
+        }
+
+    def of(self, row_ids: RowIds) -> NDArray[np.intp]:
+        """The position of each of these row ids, from 0 on; -1 for one that is not there.
+
+        >>> there = RowIds.consecutive(RowId(WriteId(1), 536870912, 5), 3)
+        >>> RowPositions(there).of(there.where(np.array([2, 0]))).tolist()
+        [2, 0]
+        """
+        found = np.full(len(row_ids), -1, np.intp)
+        for key, start, end in row_ids.groups():
+            if key in self._found:
+                numbers, places = self._found[key]
+                wanted = row_ids.row_numbers[start:end]
+                at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+                found[start:end] = np.where(numbers[at] == wanted, places[at], -1)
+        return found

@@ -92,19 +92,48 @@ def rewrite(
     The files have one form (`stripe_copy.Form`). OSError if the disk refuses, ValueError or
     CorruptFileError for a file that is not whole.
     """
-    new_tail = NewTail(_model(files[0][1], changes))
-    target.write(MAGIC)
+    written = RewrittenFile(target, files[0][1], changes)
     for source, tail in files:
         for stripe, statistics in zip(tail.stripes, stripe_statistics(source, tail), strict=True):
-            old = read_stripe_footer(source, tail, stripe)
-            parts = StripeParts(
-                stripe.rows, old.streams, old.encodings, tuple(statistics), old.others
-            )
-            for change in changes:
-                parts = change.stripe(parts, source, tail)
-            new_tail.add(_written(parts, source, target, tail), parts.statistics)
-    # The length that pyarrow would note: that of the stripes, without the magic before them.
-    target.write(new_tail.encode(target.tell() - len(MAGIC), metadata))
+            written.add(source, tail, stripe, statistics, changes)
+    written.finish(metadata)
+
+
+class RewrittenFile:
+    """A file that is written to ``target``, which is empty, stripe by stripe.
+
+    ``model`` is the tail of a file. The new file has its form, but for the types, which are those
+    that ``changes`` make of the model's, and the calendar, which is that of pyarrow.
+    """
+
+    def __init__(self, target: BinaryIO, model: FileTail, changes: Sequence[Change] = ()) -> None:
+        self._target = target
+        self._tail = NewTail(_model(model, changes))
+        target.write(MAGIC)
+
+    def add(
+        self,
+        source: BinaryIO,
+        tail: FileTail,
+        stripe: Stripe,
+        statistics: Sequence[bytes],
+        changes: Sequence[Change] = (),
+    ) -> None:
+        """Write a stripe of another file with these changes.
+
+        ``statistics`` are those of the stripe's columns. OSError and ValueError as from `rewrite`.
+        """
+        old = read_stripe_footer(source, tail, stripe)
+        parts = StripeParts(stripe.rows, old.streams, old.encodings, tuple(statistics), old.others)
+        for change in changes:
+            parts = change.stripe(parts, source, tail)
+        self._tail.add(_written(parts, source, self._target, tail), parts.statistics)
+
+    def finish(self, metadata: Mapping[str, str]) -> None:
+        """Write the tail, with user metadata."""
+        # The length that pyarrow would note: that of the stripes, without the magic before them.
+        length = self._target.tell() - len(MAGIC)
+        self._target.write(self._tail.encode(length, metadata))
 
 
 def _written(parts: StripeParts, source: BinaryIO, target: BinaryIO, tail: FileTail) -> Stripe:

@@ -96,6 +96,15 @@ def read_statistics(
     return FileStatistics(file, stripes)
 
 
+def file_statistics(tail: FileTail, path: str = "") -> tuple[ColumnStatistics, ...]:
+    """The statistics of all columns of a file, without those of its stripes.
+
+    CorruptFileError if they cannot be read.
+    """
+    with naming(path, "has unreadable statistics"):
+        return _columns_of(tail.footer, FOOTER_STATISTICS, None)
+
+
 def may_hold_skipped_days(tail: FileTail, path: str = "") -> bool:
     """Whether a date or timestamp may fall on a day that the hybrid calendar skips in 1582.
 

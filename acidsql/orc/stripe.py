@@ -9,9 +9,9 @@ from acidsql.orc.chunks import CHUNK_HEADER, decompress_section
 from acidsql.orc.footer import FileTail, Stripe, read_section
 from acidsql.orc.protobuf import as_bytes, bytes_field, fields, number_in
 
-DATA, SECONDARY, ROW_INDEX = 1, 5, 6
-"""Kinds of streams: DATA has a column's values, SECONDARY a timestamp's nanoseconds, ROW_INDEX
-where each group of rows starts in the other streams."""
+PRESENT, DATA, SECONDARY, ROW_INDEX = 0, 1, 5, 6
+"""Kinds of streams: PRESENT says which values are there, DATA has a column's values, SECONDARY a
+timestamp's nanoseconds, ROW_INDEX where each group of rows starts in the other streams."""
 INDEX_ENTRY = POSITIONS = 1
 """Fields of a ROW_INDEX and of its entries; an entry has the statistics of its group, too."""
 INDEX_STATISTICS = 2

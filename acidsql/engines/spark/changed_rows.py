@@ -25,7 +25,13 @@ from acidsql.engines.nanoseconds import FineRows, fine_rows
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target, partition_text
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.arrow import compressed
-from acidsql.engines.spark.encoded_changes import can_encode_versions, encoded_versions
+from acidsql.engines.spark.copied_columns import ColumnCopies
+from acidsql.engines.spark.encoded_changes import (
+    EncodedVersions,
+    can_encode_versions,
+    encoded_versions,
+    in_few_tasks,
+)
 from acidsql.engines.spark.job import (
     collect_if_small,
     collect_moved,
@@ -41,7 +47,7 @@ from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.model.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 SMALL_BYTES = 4 << 20
 """Up to this size of a table's files, changes are collected: a scan in vain costs little time."""
@@ -78,7 +84,8 @@ class Written:
 class Changes:
     """How the changed rows of a statement become files.
 
-    In a MERGE a row may come several times. ``make_matches`` makes what judges its matches.
+    In a MERGE a row may come several times. ``make_matches`` makes what judges its matches. If all
+    rows of the table are updated, each in one way, ``set_columns`` are the columns that are set.
     """
 
     table: Table
@@ -86,6 +93,7 @@ class Changes:
     target: Target
     legs: Sequence[ChangeLeg]
     make_matches: Callable[[], Matches] | None = None
+    set_columns: Sequence[str] = ()
 
     def write(self, rows: DataFrame, *, few: bool) -> Written:
         """Write the rows; with ``few`` they are likely small enough for the driver."""
@@ -93,7 +101,7 @@ class Changes:
             table = self.collected(rows)
             if table is not None:
                 return self.write_collected(table)
-        encoded = self._encoded(rows)
+        encoded = self._copied(rows) or self._encoded(rows)
         if encoded is not None:
             return encoded
         with self.moved(rows) as there:
@@ -106,6 +114,22 @@ class Changes:
         width = _ID_BYTES if are_ids else row_width(names)
         with compressed(rows.sparkSession) if are_ids else nullcontext():
             return collect_if_small(rows, width, self.scan.selection, driver_bytes(are_ids=are_ids))
+
+    def _copied(self, rows: DataFrame) -> Written | None:
+        """Write new versions of all rows, copying what is not set; None if that cannot be."""
+        if not self.set_columns:
+            return None
+        copies = ColumnCopies.of(
+            rows, self.table, self.target, self.set_columns, self.scan.selection
+        )
+        if copies is None:
+            return None
+        new = copies.write(rows, self.legs[0].statement_id)
+        if new is None:
+            return None
+        written = self._without_old(new.old, rows.sparkSession)
+        new.old.remove(with_delta=not new.files)
+        return replace(written, files=written.files + new.files)
 
     def _encoded(self, rows: DataFrame) -> Written | None:
         """Write new versions of rows that Spark's writer encodes; None if it does not."""
@@ -132,22 +156,26 @@ class Changes:
         every = [*statement_ids, *inserting]
         changing = len(self.legs)
         place = F.expr(OLD_BUCKET) if bucket is None else bucket
-        new = encoded_versions(rows, self.table, self.target, every, changing, place)
+        few = in_few_tasks(rows)
+        new = encoded_versions(few, self.table, self.target, every, changing, place)
         if new is None:
             return None
         spark = rows.sparkSession
-        # To these legs, the new versions are written elsewhere.
-        deletes = replace(self, legs=[replace(leg, moves=leg.is_update) for leg in self.legs])
-        if new.old_rows * _ID_BYTES <= driver_bytes(are_ids=True):
-            written = deletes.write_collected(new.old_ids())
-        else:
-            written = deletes.write(new.frame_of_old_ids(spark), few=False)
+        written = self._without_old(new, spark)
         if not written.ambiguous.count:
             kept = [n for n in range(len(every)) if n >= changing or self.legs[n].is_update]
             written = replace(written, files=written.files + new.written(spark, kept))
         home = self.target.directory_written(TABLE_ITSELF, every[0], is_delete=False)
         new.remove(with_delta=not any(file.directory == home for file in written.files))
         return written
+
+    def _without_old(self, new: EncodedVersions, spark: SparkSession) -> Written:
+        """Delete the old versions of rows whose new versions are written elsewhere."""
+        legs = [replace(leg, moves=leg.is_update) for leg in self.legs]
+        deletes = replace(self, legs=legs, set_columns=())
+        if new.old_rows * _ID_BYTES <= driver_bytes(are_ids=True):
+            return deletes.write_collected(new.old_ids())
+        return deletes.write(new.frame_of_old_ids(spark), few=False)
 
     @contextmanager
     def moved(self, rows: DataFrame, others: int = 0) -> Iterator[MovedRows]:

@@ -7,7 +7,7 @@ files, for the delete events. They are left out where stripes are copied into ev
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,7 @@ from acidsql.model.table import Table
 from acidsql.orc.footer import read_tail
 from acidsql.orc.reader import open_orc, opened_source
 from acidsql.orc.writer import STRIPE_BYTES
+from acidsql.process.threads import STORAGE_THREADS, in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -77,14 +78,14 @@ class EncodedVersions:
 
     def old_ids(self) -> pa.Table:
         """The ids of the old versions, with LEG, and with PARTITION, which is 0."""
-        found = [pa.schema([*_ID_FIELDS, pa.field(LEG, pa.int32())]).empty_table()]
-        for file in self.files:
-            if _leg(file) < self.changing:
-                ids = _read_ids(self._path(file), self.target)
-                legs = np.full(ids.num_rows, _leg(file), np.int32)
-                found.append(ids.append_column(LEG, pa.array(legs)))
-        ids = pa.concat_tables(found)
+        changing = [file for file in self.files if _leg(file) < self.changing]
+        empty = pa.schema([*_ID_FIELDS, pa.field(LEG, pa.int32())]).empty_table()
+        ids = pa.concat_tables([empty, *in_threads(self._old_ids, changing, None)])
         return ids.append_column(PARTITION, pa.array(np.zeros(ids.num_rows, np.int32)))
+
+    def _old_ids(self, file: Encoded) -> pa.Table:
+        ids = _read_ids(self._path(file), self.target)
+        return ids.append_column(LEG, pa.array(np.full(ids.num_rows, _leg(file), np.int32)))
 
     def frame_of_old_ids(self, spark: SparkSession) -> DataFrame:
         """`old_ids` as a DataFrame, however many they are."""
@@ -128,6 +129,11 @@ class EncodedVersions:
         delta = self.target.own_directory(self.home)
         self.target.storage.remove(delta if with_delta else self.directory)
 
+    @property
+    def paths(self) -> list[str]:
+        """The paths of the files."""
+        return [self._path(file) for file in self.files]
+
     def _path(self, file: Encoded) -> str:
         return f"{self.directory}/{file.path}"
 
@@ -158,9 +164,9 @@ def encoded_versions(
     target: Target,
     statement_ids: Sequence[StatementId],
     changing: int,
-    bucket: Column,
+    bucket: Column | None = None,
 ) -> EncodedVersions | None:
-    """Have Spark encode new versions of rows, and new rows.
+    """Have Spark encode new versions of rows, and new rows, in the tasks that compute them.
 
     ``bucket`` is an expression of the bucket to which a row of a table with buckets belongs.
     None if Spark's writer cannot encode one of the texts. Then no row is written. ConfigError for
@@ -169,17 +175,23 @@ def encoded_versions(
     encoding = _encoding(table, target, len(statement_ids))
     home = target.make_directory_written(statement_ids[0])
     directory = new_directory(target, home)
-    named = _named(rows.coalesce(_tasks(rows)), encoding, bucket)
+    named = _named(rows, encoding, bucket)
     if not encoding.write(named, str(directory)):
         target.storage.remove(directory)
         return None
-    found = [
-        (file, _count(f"{directory}/{file.path}", target))
-        for file in encoded_files(directory, target)
-    ]
+    every = encoded_files(directory, target)
+    counts = in_threads(
+        lambda file: _count(f"{directory}/{file.path}", target), every, STORAGE_THREADS
+    )
+    found = list(zip(every, counts, strict=True))
     files = [file for file, count in found if count]
     old = sum(count for file, count in found if _leg(file) < changing)
     return EncodedVersions(target, statement_ids, changing, encoding, home, directory, files, old)
+
+
+def in_few_tasks(rows: DataFrame) -> DataFrame:
+    """The rows in no more tasks than run at once, each of which writes files of its own."""
+    return rows.coalesce(_tasks(rows))
 
 
 def _tasks(rows: DataFrame) -> int:
@@ -200,7 +212,7 @@ def _encoding(table: Table, target: Target, legs: int) -> Encoding:
     )
 
 
-def _named(rows: DataFrame, encoding: Encoding, bucket: Column) -> DataFrame:
+def _named(rows: DataFrame, encoding: Encoding, bucket: Column | None) -> DataFrame:
     """The rows with the names that the encoding asks for."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
@@ -208,7 +220,7 @@ def _named(rows: DataFrame, encoding: Encoding, bucket: Column) -> DataFrame:
     names = (column.name for column in table.columns)
     new = dict(zip(names, column_names(table), strict=True))
     named = rows.toDF(*(new.get(name, name) for name in rows.columns))
-    added: Mapping[str, Column] = {_LEG: F.col(LEG), _BUCKET: bucket}
+    added = {_LEG: F.col(LEG), _BUCKET: F.lit(0) if bucket is None else bucket}
     return named.select("*", *(added[name].alias(name) for name in encoding.directories))
 
 

@@ -7,16 +7,15 @@ become one file by copying compressed stripes.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.selection import source_of
-from acidsql.engines.spark.arrow import ArrowWork
 from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.job import files_batch, run_writers
 from acidsql.engines.spark.session import runs_in_process
@@ -27,12 +26,14 @@ from acidsql.model.table import Column
 from acidsql.orc.joined import join_rows
 from acidsql.orc.reader import Source
 from acidsql.orc.schema import row_schema
-from acidsql.orc.writer import STRIPE_BYTES
-from acidsql.ports.storage import local_draft
-from acidsql.process.threads import in_threads
+from acidsql.orc.writer import STRIPE_BYTES, WrittenFile
+from acidsql.ports.storage import Storage, local_draft
+from acidsql.process.threads import PROCESSORS, in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_Place = TypeVar("_Place")
 
 _PARTS_MAX = 1024
 """So many parts are joined at most. A part costs a few milliseconds, and has a stripe or more."""
@@ -94,15 +95,46 @@ def joined_parts(
     """One file of the parts of each place, not yet published. The parts stay.
 
     ``model`` is given if another writer than acidsql has written the parts (`join_rows`). ``size``
-    are the bytes of all parts, if they are known. The driver copies what is small, and all parts if
-    the tasks would not run elsewhere: to hand them to Python processes takes longer.
+    are the bytes of all parts, if they are known.
+    """
+
+    def join(parts: Parts) -> OutputFile:
+        with ExitStack() as streams:
+            opened = [opened_path(each, target.storage, streams) for each in parts.paths]
+            return written_file(
+                parts.file,
+                target,
+                lambda path, first: join_rows(opened, path, first, model, parts.others),
+            )
+
+    return files_of_places(spark, places, join, size)
+
+
+def files_of_places(
+    spark: SparkSession,
+    places: Sequence[_Place],
+    write: Callable[[_Place], OutputFile | None],
+    size: int | None = None,
+    threads: int | None = None,
+) -> list[OutputFile]:
+    """What ``write`` makes of the places: files of which most is copied from ``size`` bytes.
+
+    The driver writes what is small, and all files if the tasks would not run elsewhere: to hand
+    them to Python processes takes longer. It has a thread for each processor, ``threads`` at most.
     """
     if (size is not None and size <= STRIPE_BYTES) or _tasks_run_here(spark):
-        return in_threads(lambda parts: _joined(parts, target, model), places, None)
+        most = min(threads or PROCESSORS, PROCESSORS)
+        return [file for file in in_threads(write, places, most) if file is not None]
     if not places:
         return []
     numbers = spark.range(0, len(places), 1, len(places))
-    return run_writers(numbers, _joiner(places, target, model))
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            written = [write(places[number]) for number in batch.column(0).to_numpy()]
+            yield files_batch([file for file in written if file is not None])
+
+    return run_writers(numbers, run)
 
 
 def _tasks_run_here(spark: SparkSession) -> bool:
@@ -110,35 +142,27 @@ def _tasks_run_here(spark: SparkSession) -> bool:
     return java_classes(spark) is not None and runs_in_process(spark.sparkContext.master)
 
 
-def _joiner(places: Sequence[Parts], target: Target, model: bytes | None) -> ArrowWork:
-    def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            numbers = batch.column(0).to_numpy()
-            yield files_batch([_joined(places[n], target, model) for n in numbers])
+def written_file(
+    file: OutputFile, target: Target, write: Callable[[str, RowId], WrittenFile]
+) -> OutputFile:
+    """A file of a place, under an attempt's name.
 
-    return join
-
-
-def _joined(parts: Parts, target: Target, model: bytes | None) -> OutputFile:
-    """One file of the parts of a place, under an attempt's name."""
-    file = parts.file
+    ``write`` is given a local path and the row id of the first row.
+    """
     attempt = target.attempt_name(f"{uuid.uuid4().hex}_{file.name}")
     path = f"{file.directory}/{attempt}"
     local = local_draft(path, target.storage)
     bucket = parse_bucket_file(file.name)
     assert bucket is not None
     bucket_property = encode_bucket(bucket.bucket_id, StatementId(file.statement_id))
-    with ExitStack() as streams:
-        opened = [_opened(each, target, streams) for each in parts.paths]
-        first = RowId(target.write_id, bucket_property, 0)
-        written = join_rows(opened, local, first, model, parts.others)
+    written = write(local, RowId(target.write_id, bucket_property, 0))
     target.storage.put_file(local, path)
     return replace(file, attempt=attempt, rows=written.rows)
 
 
-def _opened(path: str, target: Target, streams: ExitStack) -> tuple[Source, str]:
-    """A part for `join_rows`. If it is a stream, ``streams`` closes it."""
-    source = source_of(path, target.storage)
+def opened_path(path: str, storage: Storage, streams: ExitStack) -> tuple[Source, str]:
+    """A file and its path. If it is a stream, ``streams`` closes it."""
+    source = source_of(path, storage)
     if not isinstance(source, str):
         streams.enter_context(source)
     return source, path

@@ -21,6 +21,7 @@ from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.settings import ansi
 from acidsql.engines.spark.values import boolean, kept, stored
+from acidsql.model.constraint import checks
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
@@ -124,10 +125,24 @@ def _run(
     if not few and _is_simple_delete(plan, table) and not is_large(scan.selection):
         few = not calls_user_code(changes)
     matches = partial(Matches, [leg]) if plan.relations else None
-    writer = Changes(table, scan, target, [leg], matches)
+    writer = Changes(table, scan, target, [leg], matches, _columns_set_everywhere(plan, table))
     if leg.moves:
         return _move(job, table, changes, writer, few=few)
     return _written(writer, changes, table, few=few)
+
+
+def _columns_set_everywhere(plan: UpdatePlan | DeletePlan, table: Table) -> list[str]:
+    """The columns that an UPDATE of all rows sets, in the order of the table.
+
+    None are named if rows may be left out or come twice, if they go to other places, or if the
+    values of the other columns must be looked at.
+    """
+    if not isinstance(plan, UpdatePlan) or plan.where is not None or plan.relations or plan.moves:
+        return []
+    if checks(table.constraints):
+        return []
+    names = {assignment.column for assignment in plan.assignments}
+    return [column.name for column in table.columns if column.name in names]
 
 
 def _is_simple_delete(plan: UpdatePlan | DeletePlan, table: Table) -> bool:

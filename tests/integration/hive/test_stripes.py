@@ -117,6 +117,32 @@ def test_rows_that_spark_has_encoded(
     assert len(shared.rows("t")) == ROWS // 2 - 3
 
 
+def test_columns_that_were_copied(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An UPDATE of all rows: a stripe whose columns are copied, and one that has lost rows."""
+    monkeypatch.setattr("acidsql.engines.spark.changed_rows.SMALL_BYTES", 0)
+    monkeypatch.setattr("acidsql.orc.set_columns.SMALL_BYTES", 0)
+    shared.both(
+        "CREATE TABLE t (id int, v string, moment timestamp, a array<int>, n int)"
+        " STORED AS ORC TBLPROPERTIES ('transactional' = 'true', 'orc.compress' = 'ZLIB')"
+    )
+    for first in (0, ROWS):
+        shared.acidsql(
+            "INSERT INTO t SELECT CAST(id AS int), if(id % 5 = 0, NULL, concat('v', id % 40)),"
+            " timestamp_micros(id * 7000001 - 50000000000), array(CAST(id AS int), NULL), NULL"
+            f" FROM range({first}, {first + ROWS // 2})"
+        )
+    delete(shared, [ROWS, ROWS + 77])
+    shared.acidsql("UPDATE t SET n = id * 2, v = concat(v, id)")
+    assert len(shared.rows("t")) == ROWS - 2
+    kept = "SELECT count(*), sum(n) FROM t WHERE n BETWEEN 400 AND 900"
+    [ours], [theirs] = shared.acidsql(kept), shared.hive.run(kept)
+    assert list(ours) == [251, 251 * 650] == list(theirs.values())
+    delete(shared, [0, ROWS // 2 - 1, ROWS + 1])
+    assert len(shared.rows("t")) == ROWS - 5
+    shared.acidsql("ALTER TABLE t COMPACT 'major'")
+    assert len(shared.rows("t")) == ROWS - 5
+
+
 def made_table(shared: Shared, stripe_bytes: int, text_bytes: int) -> tuple[Table, list[int]]:
     """A table of one delta, and the first and the last row of each of its stripes."""
     shared.both(

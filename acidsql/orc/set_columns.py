@@ -1,0 +1,311 @@
+"""One ACID file of new versions of rows, some of whose columns an UPDATE sets.
+
+Where all rows of a stripe have new versions, the streams of the other columns are copied as they
+are compressed, so nobody decodes or encodes them. The columns that are set are encoded by pyarrow,
+and the event columns are new. Rows of other stripes are decoded and written again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from io import BytesIO
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from acidsql.errors import CorruptFileError, StorageError
+from acidsql.layout.arrow import Array
+from acidsql.model.row_id import RowId
+from acidsql.model.table import Column
+from acidsql.orc.damage import open_local
+from acidsql.orc.event_columns import EventStreams, event_streams
+from acidsql.orc.footer import NANOSECONDS, PROLEPTIC, FileTail, read_bytes, read_tail
+from acidsql.orc.keys import Flags, KeyTrack, RowIds, key_index
+from acidsql.orc.merge_rows import BATCH_ROWS
+from acidsql.orc.new_tail import stripe_statistics
+from acidsql.orc.reader import OrcInput, Source, open_orc, opened_source
+from acidsql.orc.rewrite import Change, NewStream, RewrittenFile, StripeParts
+from acidsql.orc.schema import EVENT_COLUMNS, ROW, ROW_ID_COLUMNS, event_schema
+from acidsql.orc.sink import OrcSink
+from acidsql.orc.stripe import PRESENT, is_index, read_stripe_footer
+from acidsql.orc.stripe_copy import Form
+from acidsql.orc.writer import EventWriter, WrittenFile, acid_metadata, orc_codec
+
+NewValues = Callable[[RowIds], tuple[Flags, pa.Table]]
+"""Which of these rows have new versions, and the values of the columns that are set in them."""
+
+_ROW = len(EVENT_COLUMNS)
+"""The number of the column ``row``. Those of the table follow."""
+
+_ONE_STRIPE = 1 << 60
+"""More bytes than any stripe has."""
+
+SMALL_BYTES = 1 << 20
+"""The rows of a stripe of fewer bytes are written again, together with others."""
+
+
+def can_set_columns(tails: Sequence[FileTail], columns: Sequence[Column], codec: str) -> bool:
+    """Whether files of events have the form in which acidsql would write them today.
+
+    Their columns, types and names, and their compression are then those of the table.
+    ConfigError for a codec that acidsql does not have.
+    """
+    model = _model(tuple(columns), codec)
+    wanted = Form.of(model)
+    assert wanted is not None
+    forms = [Form.of(tail) for tail in tails]
+    return len(set(forms)) <= 1 and all(
+        form is not None
+        and form.postscript == wanted.postscript
+        and tail.types == model.types
+        and tail.calendar == PROLEPTIC
+        and (tail.writer, tail.row_index_stride) == (model.writer, model.row_index_stride)
+        for form, tail in zip(forms, tails, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersions:
+    """Where the new versions of rows go: a local path, and the row id of the first of them.
+
+    ``columns`` and ``codec`` are those of the table. ``values`` is asked for the new values of each
+    stripe. Columns that are set have primitive types, without timestamps.
+    """
+
+    path: str
+    first: RowId
+    columns: tuple[Column, ...]
+    codec: str
+    values: NewValues
+
+
+def set_columns(files: Sequence[tuple[Source, str]], new: NewVersions) -> WrittenFile:
+    """Write a file of the new versions of all rows of these files that have one, in their order.
+
+    `can_set_columns` is true of the files. Each has a path that names it in errors.
+
+    StorageError if the disk refuses, CorruptFileError if a file is not whole. No file stays after
+    an error.
+    """
+    with _naming(files, new.path), open(new.path, "wb") as target, _writer(target, new) as writer:
+        for source, name in files:
+            with opened_source(source, name) as stream, open_orc(stream, name, exact=True) as each:
+                writer.add(stream, each)
+        writer.finish()
+    return WrittenFile(
+        new.path, writer.track.rows, 0, len(writer.stripes), os.path.getsize(new.path)
+    )
+
+
+@contextmanager
+def _naming(files: Sequence[tuple[Source, str]], path: str) -> Iterator[None]:
+    """Make errors of the disk and of the stripes errors with names. Then the file is removed."""
+    try:
+        yield
+    except BaseException as error:
+        with suppress(FileNotFoundError):
+            os.remove(path)
+        if isinstance(error, OSError):
+            fact = f'file "{path}" cannot be written'
+            raise StorageError(fact, detail=str(error)) from error
+        if isinstance(error, ValueError):  # of the stripes: tails and disk have errors of their own
+            named = ", ".join(name for _, name in files)
+            raise CorruptFileError(
+                "a file whose columns are copied is damaged",
+                detail=f"{error}. The files are {named}.",
+            ) from error
+        raise
+
+
+@contextmanager
+def _writer(target: BinaryIO, new: NewVersions) -> Iterator[_Writer]:
+    writer = _Writer(target, new)
+    try:
+        yield writer
+    finally:
+        writer.draft.discard()
+
+
+class _Writer:
+    """Writes the stripes of one file.
+
+    ``track`` has the row ids that are written, and ``stripes`` the numbers of their rows. ``draft``
+    has rows that are written again.
+    """
+
+    def __init__(self, target: BinaryIO, new: NewVersions) -> None:
+        self._new = new
+        self._file = RewrittenFile(target, _model(new.columns, new.codec))
+        self.draft = _Draft(new)
+        self._fine = False
+        self.track = KeyTrack()
+        self.stripes: list[int] = []
+
+    def add(self, source: BinaryIO, opened: OrcInput) -> None:
+        """Write the new versions of the rows of a file."""
+        tail = opened.tail
+        every = stripe_statistics(source, tail)
+        for number, (stripe, statistics) in enumerate(zip(tail.stripes, every, strict=True)):
+            row_ids = RowIds.of(opened.stripe(number, ROW_ID_COLUMNS))
+            there, values = self._new.values(row_ids)
+            assert values.num_rows == there.sum(), "each new version has values"
+            if there.all() and stripe.length >= SMALL_BYTES:
+                self._finish_draft()
+                self._fine |= NANOSECONDS in tail.metadata
+                start = self._grow(stripe.rows)
+                events = event_streams(self.track, start, self.track.rows, tail)
+                change = _SetColumns(events, _encoded(values, self._new.codec))
+                self._file.add(source, tail, stripe, statistics, [change])
+            elif there.any():
+                self.draft.add(opened, number, there, values, self.track.rows)
+
+    def finish(self) -> None:
+        """Write the tail."""
+        self._finish_draft()
+        keys = key_index(self.track, self.stripes)
+        rows = self.track.rows
+        self._file.finish(acid_metadata(keys, rows, 0, has_nanoseconds=self._fine))
+
+    def _finish_draft(self) -> None:
+        """Copy the stripes of rows that were written again, if there are any."""
+        with self.draft.finished() as path:
+            if path is None:
+                return
+            with open_local(path, path) as source:
+                tail = read_tail(source, path)
+                self._fine |= NANOSECONDS in tail.metadata
+                every = stripe_statistics(source, tail)
+                for stripe, statistics in zip(tail.stripes, every, strict=True):
+                    self._grow(stripe.rows)
+                    self._file.add(source, tail, stripe, statistics)
+
+    def _grow(self, rows: int) -> int:
+        """Note a stripe of so many rows. The number of rows before it."""
+        start = self.track.rows
+        first = self._new.first
+        self.track.add_stretch(replace(first, row_number=first.row_number + start), rows)
+        self.stripes.append(rows)
+        return start
+
+
+class _Draft:
+    """Rows that are decoded and written again, in a file beside the new one."""
+
+    def __init__(self, new: NewVersions) -> None:
+        self._new = new
+        self._path = f"{new.path}.draft"
+        self._writer: EventWriter | None = None
+
+    def add(
+        self, opened: OrcInput, number: int, there: Flags, values: pa.Table, before: int
+    ) -> None:
+        """Write the new versions of those rows of a stripe that are ``there``.
+
+        The file that is written has so many rows ``before`` those of this draft.
+        """
+        if self._writer is None:
+            last = replace(self._new.first, row_number=self._new.first.row_number + before - 1)
+            new = self._new
+            self._writer = EventWriter(self._path, new.columns, new.codec, after=last)
+        start = used = 0
+        for batch in opened.batches(number, BATCH_ROWS):
+            some = there[start : start + batch.num_rows]
+            start += batch.num_rows
+            old: Array = batch.column(ROW).filter(pa.array(some))
+            rows = pa.RecordBatch.from_arrays(old.flatten(), names=[f.name for f in old.type])
+            changed = values.slice(used, rows.num_rows)
+            used += rows.num_rows
+            for name in values.schema.names:
+                at = rows.schema.get_field_index(name)
+                rows = rows.set_column(at, name, changed.column(name).combine_chunks())
+            first = self._new.first
+            self._writer.write_inserts(rows, first.write_id, first.bucket_property)
+
+    @contextmanager
+    def finished(self) -> Iterator[str | None]:
+        """The path of the finished file, which is gone afterwards; None if there are no rows."""
+        if self._writer is None:
+            yield None
+            return
+        try:
+            self._writer.close()
+            yield self._path
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Remove the file. Idempotent."""
+        if self._writer is not None:
+            self._writer.discard()
+            self._writer = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """What one stripe has of a column that is set. The streams have no number of a column yet."""
+
+    streams: tuple[NewStream, ...]
+    encoding: bytes
+    statistics: bytes
+
+
+class _SetColumns(Change):
+    """Replaces the event columns of a stripe, and columns that are set, by their names."""
+
+    def __init__(self, events: EventStreams, columns: dict[str, _Column]) -> None:
+        self._events = events
+        self._columns = columns
+
+    def stripe(self, parts: StripeParts, source: BinaryIO, tail: FileTail) -> StripeParts:
+        if any(s.kind == PRESENT and s.column == _ROW for s in parts.streams):
+            raise ValueError("an event has no row")
+        root = tail.types[_ROW]
+        numbers = dict(zip(root.names, root.children, strict=True))
+        columns = {numbers[name]: column for name, column in self._columns.items()}
+        events = self._events
+        kept = [s for s in parts.streams if s.column not in columns and not 0 < s.column < _ROW]
+        ours = [s.of_column(n) for n, column in columns.items() for s in column.streams]
+        # The index stands before the data. Apart from that, columns that are copied stay in order.
+        streams = sorted([*events.streams, *kept, *ours], key=lambda s: not is_index(s.kind))
+        encodings = [parts.encodings[0], *events.encodings, *parts.encodings[_ROW:]]
+        statistics = [parts.statistics[0], *events.statistics, *parts.statistics[_ROW:]]
+        for number, column in columns.items():
+            encodings[number], statistics[number] = column.encoding, column.statistics
+        return StripeParts(
+            parts.rows, tuple(streams), tuple(encodings), tuple(statistics), parts.others
+        )
+
+
+def _encoded(values: pa.Table, codec: str) -> dict[str, _Column]:
+    """The columns as pyarrow encodes them in one stripe."""
+    file = BytesIO()
+    sink = OrcSink(file, compression=orc_codec(codec), stripe_size=_ONE_STRIPE)
+    sink.write(values)
+    sink.close()
+    tail = read_tail(file)
+    [stripe], [statistics] = tail.stripes, stripe_statistics(file, tail)
+    footer = read_stripe_footer(file, tail, stripe)
+    columns = {}
+    for number, name in enumerate(values.schema.names, 1):
+        streams = tuple(
+            NewStream(s.kind, s.column, read_bytes(file, s.offset, s.length))
+            for s in footer.streams
+            if s.column == number
+        )
+        columns[name] = _Column(streams, footer.encodings[number], statistics[number])
+    return columns
+
+
+# All files of a table have the same columns.
+@lru_cache(64)
+def _model(columns: tuple[Column, ...], codec: str) -> FileTail:
+    """The tail of a file of no events, as pyarrow writes it."""
+    file = BytesIO()
+    sink = OrcSink(file, compression=orc_codec(codec))
+    sink.write(event_schema(columns).empty_table())
+    sink.close()
+    return read_tail(file)
