@@ -43,6 +43,9 @@ def arguments() -> ArgumentParser:
     )
     parser.add_argument("--scale", type=float, default=1, help="TPC-H scale factor (1)")
     parser.add_argument("--runs", type=int, default=3, help="samples after the warm-up (3)")
+    parser.add_argument(
+        "--warm-ups", type=int, help="rounds before the samples (4 for queries, 1 for others)"
+    )
     parser.add_argument("--engines", help="some of them, by comma (all)")
     parser.add_argument("--steps", help="some of them, by comma (all)")
     parser.add_argument("--memory", default="6g", help="heap of each Spark (6g)")

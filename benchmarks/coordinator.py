@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ STOP_TIMEOUT_S = 30
 WARM_UPS = {"read": 4}
 """Rounds before the samples; 1 unless said. Code that Java has not compiled yet is what the first
 rounds of a query time."""
+MIB = 1 << 20
 
 
 class Worker:
@@ -78,11 +80,38 @@ class Worker:
         print(json.dumps(command), file=self.process.stdin, flush=True)
         return self.hear()
 
+    def processes(self) -> list[psutil.Process]:
+        """The worker and everything below it: its JVM, and the JVM's Python processes."""
+        main = psutil.Process(self.process.pid)
+        return [main, *main.children(recursive=True)]
+
+    def forget_peak(self) -> None:
+        """Let `peak_mib` count from now on."""
+        for process in self.processes():
+            with suppress(OSError):
+                Path(f"/proc/{process.pid}/clear_refs").write_text("5")
+
+    def peak_mib(self) -> dict[str, int]:
+        """The most memory that was resident, in MiB, of each kind of process; {} if unknown.
+
+        Of the Python processes of tasks it is the sum of what each of them took at most.
+        """
+        peaks: dict[str, int] = {}
+        for process in self.processes():
+            try:
+                kind = "driver" if process.pid == self.process.pid else process.name()
+                status = Path(f"/proc/{process.pid}/status").read_text()
+            except (OSError, psutil.Error):
+                continue
+            [peak] = re.findall(r"VmHWM:\s+(\d+) kB", status) or [0]
+            kind = kind if kind in ("driver", "java") else "tasks"
+            peaks[kind] = peaks.get(kind, 0) + int(peak) * 1024 // MIB
+        return peaks
+
     def cpu_s(self) -> float:
         """CPU seconds used so far by the worker and everything below it."""
-        main = psutil.Process(self.process.pid)
         total = 0.0
-        for process in [main, *main.children(recursive=True)]:
+        for process in self.processes():
             try:
                 times = process.cpu_times()
             except psutil.Error:
@@ -94,10 +123,18 @@ class Worker:
 class Coordinator:
     """Takes samples. Engines take turns inside each run; the first of a run changes every time."""
 
-    def __init__(self, engines: list[str], workers: dict[str, Worker], runs: int, raw: TextIO):
+    def __init__(
+        self,
+        engines: list[str],
+        workers: dict[str, Worker],
+        runs: int,
+        warm_ups: int | None,
+        raw: TextIO,
+    ) -> None:
         self.engines = engines
         self.workers = workers  # by engine
         self.runs = runs
+        self.warm_ups = warm_ups
         self.raw = raw
 
     def run(self, step: str) -> None:
@@ -128,7 +165,8 @@ class Coordinator:
         self, step: str, operation: str, *arguments: str, before: tuple[str, ...] = ()
     ) -> None:
         """``runs`` samples of each engine, numbered from 1; those before are the warm-up."""
-        for run in range(1 - WARM_UPS.get(operation, 1), self.runs + 1):
+        warm_ups = WARM_UPS.get(operation, 1) if self.warm_ups is None else self.warm_ups
+        for run in range(1 - warm_ups, self.runs + 1):
             first = run % len(self.engines)
             for engine in self.engines[first:] + self.engines[:first]:
                 for preparation in before:
@@ -141,11 +179,14 @@ class Coordinator:
             self.write({"step": operation, "run": 0, "engine": engine} | reply)
 
     def sample(self, step: str, run: int, engine: str, operation: str, *arguments: str) -> None:
+        worker = self.workers[engine]
+        worker.forget_peak()
         own, busy = self.own_cpu_s(), busy_cpu_s()
-        reply = self.workers[engine].ask(engine, operation, *arguments)
+        reply = worker.ask(engine, operation, *arguments)
         own, busy = self.own_cpu_s() - own, busy_cpu_s() - busy
         cpu = {"own_cpu_s": round(own, 2), "foreign_cpu_s": round(max(0, busy - own), 2)}
-        self.write({"step": step, "run": run, "engine": engine} | reply | cpu)
+        memory = {"peak_mib": worker.peak_mib()}
+        self.write({"step": step, "run": run, "engine": engine} | reply | cpu | memory)
 
     def own_cpu_s(self) -> float:
         return sum(worker.cpu_s() for worker in set(self.workers.values()))
@@ -201,12 +242,13 @@ def run(options: Namespace) -> Path:
                 hello = worker.hear()
                 workers |= dict.fromkeys(chosen, worker)
         log = stack.enter_context(raw.open("w"))
-        coordinator = Coordinator(engines, workers, options.runs, log)
+        coordinator = Coordinator(engines, workers, options.runs, options.warm_ups, log)
         coordinator.write(
             {
                 "step": "settings",
                 "scale": options.scale,
                 "runs": options.runs,
+                "warm_ups": options.warm_ups,
                 "memory": options.memory,
                 "date": time.strftime("%Y-%m-%d", time.gmtime()),
                 "versions": versions(options.work, hello),

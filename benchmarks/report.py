@@ -88,6 +88,7 @@ class Figure:
     seconds: float
     samples: int
     disturbed: bool
+    peak_mib: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -148,7 +149,12 @@ def figure(samples: list[dict]) -> Figure:
     """Undisturbed samples alone count where there are two or more."""
     clean = [s for s in samples if s["foreign_cpu_s"] <= FOREIGN_SHARE * s["seconds"] + 0.02]
     used = clean if len(clean) >= min(2, len(samples)) else samples
-    return Figure(median(s["seconds"] for s in used), len(used), disturbed=used is not clean)
+    peaks: dict[str, int] = {}
+    for sample in samples:
+        for kind, peak in sample.get("peak_mib", {}).items():
+            peaks[kind] = max(peak, peaks.get(kind, 0))
+    seconds = median(s["seconds"] for s in used)
+    return Figure(seconds, len(used), disturbed=used is not clean, peak_mib=peaks)
 
 
 def table(head: list[str], rows: Iterable[list[str]]) -> Iterator[str]:
@@ -163,6 +169,28 @@ def show_figure(found: Figure | None) -> str:
     if found is None:
         return "–"
     return f"{found.seconds:.2f}" + ("\\*" if found.disturbed else "")
+
+
+def show_peak(found: Figure | None) -> str:
+    """Megabytes of the JVM, of the driver's Python, and of the Python processes of tasks."""
+    if found is None or not found.peak_mib:
+        return "–"
+    return " + ".join(str(found.peak_mib.get(kind, 0)) for kind in ("java", "driver", "tasks"))
+
+
+def memory(results: Results, steps: list[str]) -> Iterator[str]:
+    """The most memory that was resident during a statement."""
+    yield "## Memory"
+    yield ""
+    yield (
+        "The most that was resident during a statement, in MiB: of the JVM, whose heap is "
+        f"{results.settings[-1]['memory']}, of the driver's Python, and of the Python processes of "
+        "tasks. The JVM runs driver and tasks, and gives little of its heap back."
+    )
+    yield ""
+    engines = {ACIDSQL: "acidsql"} | PEERS
+    rows = ([LABELS[s], *(show_peak(results.figures.get((s, e))) for e in engines)] for s in steps)
+    yield from table(["statement", *engines.values()], rows)
 
 
 def show_ratio(ratio: float | None) -> str:
@@ -197,14 +225,16 @@ def method(settings: list[dict]) -> Iterator[str]:
     several = f" The steps come from {len(settings)} starts of the benchmark, each whole from one."
     parts = several if len(settings) > 1 else ""
     versions = ", ".join(f"{name} {number}" for name, number in last["versions"].items())
+    warmed = "" if last.get("warm_ups", 1) == 0 else " after a warm-up"
+    how = "one run" if runs == 1 else f"median of {runs} runs or more"
     yield (
-        f"TPC-H lineitem at scale factor {last['scale']:g}; median of {runs} runs or more after a "
-        f"warm-up, {last['date']}. Spark runs on two threads with {last['memory']} of heap, four "
-        "shuffle partitions, adaptive execution, time zone UTC and zstd everywhere. Delta writes "
-        "deletion vectors; Iceberg merges on read, in format version 2 (delete files) and 3 "
-        "(deletion vectors); plain ORC rewrites the table at every change. Engines take turns "
-        f"inside every run, every write starts from the table as loaded.{parts} A star marks a "
-        "figure from samples that other programs disturbed. How each is measured: "
+        f"TPC-H lineitem at scale factor {last['scale']:g}; {how}{warmed}, {last['date']}. Spark "
+        f"runs on two threads with {last['memory']} of heap, four shuffle partitions, adaptive "
+        "execution, time zone UTC and zstd everywhere. Delta writes deletion vectors; Iceberg "
+        "merges on read, in format version 2 (delete files) and 3 (deletion vectors); plain ORC "
+        "rewrites the table at every change. Engines take turns inside every run, every write "
+        f"starts from the table as loaded.{parts} A star marks a figure from samples that other "
+        "programs disturbed. How each is measured: "
         "[benchmarks/README.md](../benchmarks/README.md). What deletes cost in tables of many "
         "buckets and writes: [benchmarks-deletes.md](benchmarks-deletes.md)."
     )
@@ -215,9 +245,11 @@ def method(settings: list[dict]) -> Iterator[str]:
 
 def document(results: Results) -> Iterator[str]:
     steps = [step for step in LABELS if any(key[0] == step for key in results.figures)]
-    yield "# Benchmarks"
+    scale = results.settings[-1]["scale"]
+    by = "`make bench`" if scale == 1 else f"`benchmarks/bench.py --scale {scale:g}`"
+    yield "# Benchmarks" if scale == 1 else f"# Benchmarks at scale factor {scale:g}"
     yield ""
-    yield "Written by `make bench`; do not edit. Compare figures inside one row only."
+    yield f"Written by {by}; do not edit. Compare figures inside one row only."
     yield ""
     yield from agreement(results)
     yield "## Goals"
@@ -236,7 +268,10 @@ def document(results: Results) -> Iterator[str]:
         [LABELS[s], *(show_figure(results.figures.get((s, e))) for e in engines)] for s in steps
     )
     yield from table(["statement", *engines.values()], seconds)
-    yield COSTS.read_text()
+    if any(found.peak_mib for found in results.figures.values()):
+        yield from memory(results, steps)
+    if scale == 1:
+        yield COSTS.read_text()
     yield "## How it was measured"
     yield ""
     yield from method(results.settings)

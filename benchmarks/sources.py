@@ -40,17 +40,12 @@ def make_merge_source(source: Path, target: Path, rows: int) -> None:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    lineitem = pq.read_table(source)
-    plain = [
-        pa.field(f.name, pa.string() if pa.types.is_string_view(f.type) else f.type)
-        for f in lineitem.schema
-    ]
-    lineitem = lineitem.cast(pa.schema(plain))
-
-    size = min(rows, lineitem.num_rows)
-    drawn = np.random.default_rng(1).choice(lineitem.num_rows, size, replace=False)
-    changed = lineitem.take(np.sort(drawn[: size // 2]))
-    new = lineitem.take(np.sort(drawn[size // 2 :]))
+    with pq.ParquetFile(source) as lineitem:
+        there = lineitem.metadata.num_rows
+        size = min(rows, there)
+        drawn = np.random.default_rng(1).choice(there, size, replace=False)
+        changed = rows_at(lineitem, np.sort(drawn[: size // 2]))
+        new = rows_at(lineitem, np.sort(drawn[size // 2 :]))
 
     changed = replaced(changed, "l_comment", pa.array(["merged"] * changed.num_rows))
     changed = replaced(changed, "l_quantity", pc.add(changed["l_quantity"], 50))
@@ -58,6 +53,24 @@ def make_merge_source(source: Path, target: Path, rows: int) -> None:
     rows = pa.concat_tables([changed, new])
     # Spark's tasks share a file by its row groups.
     pq.write_table(rows, target, compression="zstd", row_group_size=ROWS_OF_GROUP)
+
+
+def rows_at(file, places):
+    """The rows at these places of a Parquet file, which ascend. Texts have the plain type."""
+    import numpy as np
+    import pyarrow as pa
+
+    plain = pa.schema(
+        pa.field(f.name, pa.string() if pa.types.is_string_view(f.type) else f.type)
+        for f in file.schema_arrow
+    )
+    found, first = [], 0
+    for group in range(file.num_row_groups):
+        end = first + file.metadata.row_group(group).num_rows
+        inside = places[np.searchsorted(places, first) : np.searchsorted(places, end)]
+        found.append(file.read_row_group(group).cast(plain).take(inside - first))
+        first = end
+    return pa.concat_tables(found)
 
 
 def replaced(table, column, values):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sqlglot import exp
+
 from acidsql.errors import UnsupportedStatementError
 from acidsql.model.hidden_column import hidden_columns
 from acidsql.model.predicate import Predicate
@@ -15,6 +17,7 @@ from acidsql.planner.rules import Rules
 from acidsql.planner.struct_field import find_field, refuse_ambiguous
 from acidsql.planner.text import Lowering, mentioned_hidden, refuse_stars
 from acidsql.planner.with_clause import plan_common
+from acidsql.plans.sql_text import SqlText
 from acidsql.plans.update import SetColumn, UpdatePlan
 from acidsql.statements.delete import Delete
 from acidsql.statements.fragment import Fragment, Value
@@ -36,7 +39,7 @@ def plan_update(statement: Update, names: Names, arguments: Arguments, rules: Ru
         table=table.name,
         alias=alias,
         assignments=assignments,
-        where=lowering.text(statement.where) if statement.where else None,
+        where=None if statement.where is None else _condition(statement.where, lowering),
         predicates=where_predicates(statement, table, arguments),
         hidden=hidden_columns(table, mentioned_hidden(fragments)),
         relations=tuple(lowering.text(relation) for relation in statement.relations),
@@ -93,6 +96,19 @@ def _refuse_placing_column(name: str, table: Table, assignment: Assignment) -> N
             hint=f"DELETE the rows and INSERT them with the new value, or {_MOVE}.",
             **place,
         )
+
+
+def _condition(where: Fragment, lowering: Lowering) -> SqlText | None:
+    """The condition; None if its words say that it holds for all rows, as TRUE and 1 = 1 do."""
+    tree = where.tree.unnest()
+    match tree:
+        case exp.Boolean():
+            is_true = bool(tree.this)
+        case exp.EQ():
+            is_true = isinstance(tree.this, exp.Literal) and tree.this == tree.expression
+        case _:
+            is_true = False
+    return None if is_true else lowering.text(where)
 
 
 def _some(fragment: Fragment | None) -> list[Value]:
