@@ -136,23 +136,29 @@ class Target:
             require_inside(self.location, self.directory(partition), self.storage)
         self.storage.make_directory(directory)
 
-    def make_directory_written(self, statement_id: StatementId) -> str:
-        """Make the delta or base of new rows of a table without partitions. Its path.
+    def make_directory_written(
+        self, statement_id: StatementId, partition: str = TABLE_ITSELF
+    ) -> str:
+        """Make the delta or base of new rows of a partition. Its path.
 
         It is complete but for files of rows: a directory is found by its files, and if the write
         fails, there may be no other than the one that is made with it.
         """
-        home = self.directory_written(TABLE_ITSELF, statement_id, is_delete=False)
-        self.make_directory(TABLE_ITSELF, home)
+        home = self.directory_written(partition, statement_id, is_delete=False)
+        self.make_directory(partition, home)
         self.storage.write_file(f"{home}/{VERSION_FILE}", VERSION_FILE_CONTENT)
         return home
 
     def new_file(
-        self, directory: str, bucket_id: BucketId, statement_id: StatementId
+        self,
+        directory: str,
+        bucket_id: BucketId,
+        statement_id: StatementId,
+        partition: str = TABLE_ITSELF,
     ) -> OutputFile:
-        """A bucket's file of a table without partitions, which has no attempt and no rows yet."""
+        """A bucket's file in a directory of a partition, which has no attempt and no rows yet."""
         name = self.file_name(bucket_id)
-        return OutputFile(TABLE_ITSELF, directory, "", name, statement_id, False, 0)
+        return OutputFile(partition, directory, "", name, statement_id, False, 0)
 
     def attempt_name(self, name: str) -> str:
         """A hidden name for a file that is not published yet."""
@@ -161,10 +167,6 @@ class Target:
     def own(self, partition: str, path: str) -> OwnPath:
         """A path in the directory of a partition, known or new, as one that may be removed."""
         return OwnPath.of(self.locations.get(partition, self.location), path)
-
-    def own_directory(self, directory: str) -> OwnPath:
-        """A directory of the statement's in a table without partitions, as one to be removed."""
-        return self.own(TABLE_ITSELF, directory)
 
     def remove_attempt(self, file: OutputFile) -> None:
         """Remove a file that is not published."""

@@ -12,12 +12,11 @@ from acidsql.model.hidden_column import hidden_columns
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
 from acidsql.planner.names import Names, find_acid_target, find_column
-from acidsql.planner.predicates import Arguments, conjunct_predicates
+from acidsql.planner.predicates import Arguments, conjunct_predicates, says_only
 from acidsql.planner.rules import Rules
 from acidsql.planner.struct_field import find_field, refuse_ambiguous
 from acidsql.planner.text import Lowering, mentioned_hidden, refuse_stars
 from acidsql.planner.with_clause import plan_common
-from acidsql.plans.sql_text import SqlText
 from acidsql.plans.update import SetColumn, UpdatePlan
 from acidsql.statements.delete import Delete
 from acidsql.statements.fragment import Fragment, Value
@@ -30,21 +29,23 @@ def plan_update(statement: Update, names: Names, arguments: Arguments, rules: Ru
     """The plan of an UPDATE. Raises AnalysisError and UnsupportedStatementError."""
     table = find_acid_target(statement.target, names)
     alias = statement.target.visible_name
+    where = None if holds_always(statement.where) else statement.where
     values = [a.value for a in statement.assignments]
-    fragments = [*statement.relations, *values, *_some(statement.where)]
-    refuse_stars(*values, statement.where)
+    fragments = [*statement.relations, *values, *_some(where)]
+    refuse_stars(*values, where)
     lowering = Lowering(names, arguments, changes_rows=True)
     assignments = plan_assignments(statement.assignments, table, lowering, rules)
     return UpdatePlan(
         table=table.name,
         alias=alias,
         assignments=assignments,
-        where=None if statement.where is None else _condition(statement.where, lowering),
+        where=None if where is None else lowering.text(where),
         predicates=where_predicates(statement, table, arguments),
         hidden=hidden_columns(table, mentioned_hidden(fragments)),
         relations=tuple(lowering.text(relation) for relation in statement.relations),
         common=plan_common(statement.common, fragments, names, arguments),
         moves=any(a.column in placing_columns(table) for a in assignments),
+        whole_partitions=takes_whole_partitions(statement, table, arguments),
     )
 
 
@@ -80,6 +81,18 @@ def where_predicates(
     return tuple(conjunct_predicates(statement.where.tree, table, aliases, arguments, bare=bare))
 
 
+def takes_whole_partitions(statement: Update | Delete, table: Table, arguments: Arguments) -> bool:
+    """Whether the WHERE compares partition columns with literals, and says nothing else."""
+    if statement.relations or statement.common:
+        return False
+    where = statement.where
+    if where is None or holds_always(where):
+        return True
+    qualifiers = {statement.target.visible_name.lower()}
+    columns = {c.name for c in table.partition_columns}
+    return says_only(where.tree, table, qualifiers, arguments, columns)
+
+
 def _refuse_placing_column(name: str, table: Table, assignment: Assignment) -> None:
     place: dict[str, Any] = {"line": assignment.column.line, "column": assignment.column.column}
     if any(c.name == name for c in table.partition_columns):
@@ -98,17 +111,14 @@ def _refuse_placing_column(name: str, table: Table, assignment: Assignment) -> N
         )
 
 
-def _condition(where: Fragment, lowering: Lowering) -> SqlText | None:
-    """The condition; None if its words say that it holds for all rows, as TRUE and 1 = 1 do."""
+def holds_always(where: Fragment | None) -> bool:
+    """Whether a WHERE is missing, or holds for all rows by its words, as TRUE and 1 = 1 do."""
+    if where is None:
+        return True
     tree = where.tree.unnest()
-    match tree:
-        case exp.Boolean():
-            is_true = bool(tree.this)
-        case exp.EQ():
-            is_true = isinstance(tree.this, exp.Literal) and tree.this == tree.expression
-        case _:
-            is_true = False
-    return None if is_true else lowering.text(where)
+    if isinstance(tree, exp.EQ):
+        return isinstance(tree.this, exp.Literal) and bool(tree.this == tree.expression)
+    return isinstance(tree, exp.Boolean) and bool(tree.this)
 
 
 def _some(fragment: Fragment | None) -> list[Value]:

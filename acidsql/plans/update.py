@@ -29,6 +29,7 @@ class UpdatePlan(Node):
     ``alias`` is the name under which the expressions know the target. ``hidden`` are the
     hidden columns of the target that the texts mention. ``relations`` are joined with the target;
     each may have joins itself. ``common`` are the expressions of a WITH, which all texts may read.
+    ``whole_partitions`` is that of a `DeletePlan`.
     With ``moves`` the assignments have partition or bucket columns: the new versions are placed as
     the rows of an INSERT are.
     """
@@ -43,6 +44,7 @@ class UpdatePlan(Node):
     relations: tuple[SqlText, ...] = ()
     common: tuple[SharedSource, ...] = ()
     moves: bool = False
+    whole_partitions: bool = False
 
     @property
     def inserts(self) -> bool:

@@ -10,9 +10,6 @@ from typing import TypeVar
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
-PROCESSORS = os.cpu_count() or 1
-"""How many threads compute at once."""
-
 STORAGE_THREADS = 16
 """For work that mostly waits for the storage; more than the processors of most machines."""
 
@@ -32,5 +29,5 @@ def in_threads(
     """
     if len(items) < 2 or threads == 1:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(threads or PROCESSORS) as pool:
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         return list(pool.map(function, items))

@@ -180,3 +180,40 @@ def test_what_is_not_copied(session: Session, update: str, monkeypatch: pytest.M
     session.execute(f"CREATE TABLE t ({COLUMNS}) {ACID}")
     session.execute(f"INSERT INTO t {SELECT} FROM range(0, 100)")
     assert session.execute(f"UPDATE t SET {update}").rows_updated == 100
+
+
+def test_partitions(session: Session, copied: list[bool], warehouse: Path) -> None:
+    """Row ids are those of a partition: two partitions have the same ones."""
+    session.execute(
+        f"CREATE TABLE t (k int, v string, n int) PARTITIONED BY (d string, e int) {ACID}"
+    )
+    session.execute("INSERT INTO t SELECT id, concat('v', id), 0, 'a', id % 3 FROM range(3000)")
+    session.execute("INSERT INTO t SELECT id, concat('v', id), 0, 'b', 9 FROM range(500)")
+    session.execute("DELETE FROM t WHERE d = 'a' AND e = 2 AND k % 2 = 0")
+    session.execute("DELETE FROM t WHERE d = 'b' AND k >= 0")
+    model = {(k, k % 3): [f"v{k}", 0] for k in range(3000) if k % 3 != 2 or k % 2}
+
+    def same() -> bool:
+        assert session.execute("CHECK TABLE t").fetchall() == []
+        rows = session.execute("SELECT k, e, v, n FROM t").fetchall()
+        assert len(rows) == len(model)
+        return {(k, e): [v, n] for k, e, v, n in rows} == model
+
+    assert same()
+    assert session.execute("UPDATE t SET n = k + e WHERE d = 'a' AND e >= 1").rows_updated == 1500
+    for (k, e), row in model.items():
+        row[1] = k + e if e >= 1 else 0
+    assert same()
+    there = {path.parent.name for path in (warehouse / "t").rglob("delta_0000005*/bucket_*")}
+    assert there == {"delta_0000005_0000005_0000"}
+    assert session.execute("UPDATE t SET v = concat(v, d, n)").rows_updated == len(model)
+    for row in model.values():
+        row[0] += f"a{row[1]}"
+    assert same()
+    assert session.execute("UPDATE t SET n = -1 WHERE d = 'b'").rows_updated == 0
+    assert session.execute("UPDATE t SET n = -1 WHERE d = 'a' AND k = 7").rows_updated == 1
+    model[7, 1][1] = -1
+    assert same()
+    assert copied == [True, True, True]
+    assert list((warehouse / "t").rglob("*_attempt_*")) == []
+    assert all(list(path.glob("bucket_*")) for path in (warehouse / "t").rglob("*delta_*"))

@@ -128,7 +128,7 @@ class Changes:
         if new is None:
             return None
         written = self._without_old(new.old, rows.sparkSession)
-        new.old.remove(with_delta=not new.files)
+        new.remove_old()
         return replace(written, files=written.files + new.files)
 
     def _encoded(self, rows: DataFrame) -> Written | None:

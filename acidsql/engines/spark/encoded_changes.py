@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.changes import LEG, PARTITION
-from acidsql.engines.output import OutputFile, Target
+from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID, Placement
 from acidsql.engines.selection import source_of
 from acidsql.engines.spark.encoding import (
@@ -53,6 +53,10 @@ _ID_FIELDS: list[pa.Field[pa.DataType]] = [
     pa.field(name, kind)
     for name, kind in zip(CHANGED_ROW_ID, (pa.int64(), pa.int32(), pa.int64()), strict=True)
 ]
+_PLACE_FIELDS: list[pa.Field[pa.DataType]] = [
+    pa.field(LEG, pa.int32()),
+    pa.field(PARTITION, pa.int32()),
+]
 _ID_SCHEMA = ", ".join(
     f"{n} {kind}" for n, kind in zip(CHANGED_ROW_ID, ("bigint", "int", "bigint"), strict=True)
 )
@@ -63,7 +67,8 @@ class EncodedVersions:
     """New versions of rows, and new rows, in Spark's files, which lie in a hidden directory.
 
     ``statement_ids`` are those of the legs. The first ``changing`` legs act on rows, which have an
-    old version each. ``home`` is the delta of the first leg, in which the directory lies.
+    old version each. ``home`` is the delta of the first leg, in which the directory lies, and
+    ``partition`` the partition whose delta it is.
     Each of the ``files`` has rows; those of the changing legs have ``old_rows``.
     """
 
@@ -71,31 +76,42 @@ class EncodedVersions:
     statement_ids: Sequence[StatementId]
     changing: int
     encoding: Encoding
+    partition: str
     home: str
     directory: OwnPath
     files: Sequence[Encoded]
     old_rows: int
 
     def old_ids(self) -> pa.Table:
-        """The ids of the old versions, with LEG, and with PARTITION, which is 0."""
+        """The ids of the old versions, with LEG and PARTITION."""
         changing = [file for file in self.files if _leg(file) < self.changing]
-        empty = pa.schema([*_ID_FIELDS, pa.field(LEG, pa.int32())]).empty_table()
-        ids = pa.concat_tables([empty, *in_threads(self._old_ids, changing, None)])
-        return ids.append_column(PARTITION, pa.array(np.zeros(ids.num_rows, np.int32)))
+        empty = pa.schema([*_ID_FIELDS, *_PLACE_FIELDS]).empty_table()
+        return pa.concat_tables([empty, *in_threads(self._old_ids, changing, None)])
 
     def _old_ids(self, file: Encoded) -> pa.Table:
-        ids = _read_ids(self._path(file), self.target)
-        return ids.append_column(LEG, pa.array(np.full(ids.num_rows, _leg(file), np.int32)))
+        path = self._path(file)
+        with open_orc(source_of(path, self.target.storage), path) as opened:
+            ids = opened.read(self.encoding.others)
+        legs = np.full(ids.num_rows, _leg(file), np.int32)
+        if PARTITION not in ids.schema.names:
+            none = pa.array(np.zeros(ids.num_rows, np.int32))
+            ids = ids.append_column(PARTITION, none)
+        ids = ids.append_column(LEG, pa.array(legs))
+        return ids.select([*CHANGED_ROW_ID, LEG, PARTITION])
 
     def frame_of_old_ids(self, spark: SparkSession) -> DataFrame:
         """`old_ids` as a DataFrame, however many they are."""
-        read = spark.read.options(**WHOLE)
-        if _LEG not in self.encoding.directories:
-            found = read.schema(_ID_SCHEMA).orc(str(self.directory))
-            return found.selectExpr(f"0 AS {PARTITION}", f"0 AS {LEG}", *CHANGED_ROW_ID)
-        found = read.schema(f"{_ID_SCHEMA}, {_LEG} int").orc(str(self.directory))
-        legs = found.where(f"{_LEG} < {self.changing}")
-        return legs.selectExpr(f"0 AS {PARTITION}", f"{_LEG} AS {LEG}", *CHANGED_ROW_ID)
+        has_legs = _LEG in self.encoding.directories
+        has_partitions = PARTITION in self.encoding.others
+        schema = [_ID_SCHEMA]
+        schema += [f"{_LEG} int"] if has_legs else []
+        schema += [f"{PARTITION} int"] if has_partitions else []
+        found = spark.read.options(**WHOLE).schema(", ".join(schema)).orc(str(self.directory))
+        if has_legs:
+            found = found.where(f"{_LEG} < {self.changing}")
+        partition = PARTITION if has_partitions else f"0 AS {PARTITION}"
+        leg = f"{_LEG} AS {LEG}" if has_legs else f"0 AS {LEG}"
+        return found.selectExpr(partition, leg, *CHANGED_ROW_ID)
 
     def written(self, spark: SparkSession, legs: Collection[int]) -> list[OutputFile]:
         """The event files of the new versions and rows of these legs, not yet published."""
@@ -126,7 +142,7 @@ class EncodedVersions:
 
     def remove(self, *, with_delta: bool) -> None:
         """Remove Spark's files, or all of the first leg's delta, if it has no rows."""
-        delta = self.target.own_directory(self.home)
+        delta = self.target.own(self.partition, self.home)
         self.target.storage.remove(delta if with_delta else self.directory)
 
     @property
@@ -140,11 +156,6 @@ class EncodedVersions:
 
 def _leg(file: Encoded) -> int:
     return file.values.get(_LEG, 0)
-
-
-def _read_ids(path: str, target: Target) -> pa.Table:
-    with open_orc(source_of(path, target.storage), path) as opened:
-        return opened.read(CHANGED_ROW_ID)
 
 
 def can_encode_versions(rows: DataFrame, table: Table, target: Target, legs: int = 1) -> bool:
@@ -165,16 +176,21 @@ def encoded_versions(
     statement_ids: Sequence[StatementId],
     changing: int,
     bucket: Column | None = None,
+    partition: str = TABLE_ITSELF,
 ) -> EncodedVersions | None:
     """Have Spark encode new versions of rows, and new rows, in the tasks that compute them.
+
+    The old versions of a table with partitions may lie in several. Then the rows have PARTITION,
+    and Spark's files lie in the delta of one ``partition``.
 
     ``bucket`` is an expression of the bucket to which a row of a table with buckets belongs.
     None if Spark's writer cannot encode one of the texts. Then no row is written. ConfigError for
     a codec that acidsql does not have.
     """
-    encoding = _encoding(table, target, len(statement_ids))
-    home = target.make_directory_written(statement_ids[0])
-    directory = new_directory(target, home)
+    others = (*([PARTITION] if partition else []), *CHANGED_ROW_ID)
+    encoding = _encoding(table, target, len(statement_ids), others)
+    home = target.make_directory_written(statement_ids[0], partition)
+    directory = new_directory(target, home, partition)
     named = _named(rows, encoding, bucket)
     if not encoding.write(named, str(directory)):
         target.storage.remove(directory)
@@ -186,7 +202,9 @@ def encoded_versions(
     found = list(zip(every, counts, strict=True))
     files = [file for file, count in found if count]
     old = sum(count for file, count in found if _leg(file) < changing)
-    return EncodedVersions(target, statement_ids, changing, encoding, home, directory, files, old)
+    return EncodedVersions(
+        target, statement_ids, changing, encoding, partition, home, directory, files, old
+    )
 
 
 def in_few_tasks(rows: DataFrame) -> DataFrame:
@@ -198,7 +216,7 @@ def _tasks(rows: DataFrame) -> int:
     return min(parallelism(rows), BUCKET_ID_MAX + 1)
 
 
-def _encoding(table: Table, target: Target, legs: int) -> Encoding:
+def _encoding(table: Table, target: Target, legs: int, others: Sequence[str]) -> Encoding:
     buckets = Placement.of(table).count
     places = legs * max(1, buckets)
     directories = {_LEG: legs > 1, _BUCKET: buckets > 0}
@@ -206,7 +224,7 @@ def _encoding(table: Table, target: Target, legs: int) -> Encoding:
         table,
         target.format.compression,
         part_stripe_bytes(places),
-        others=CHANGED_ROW_ID,
+        others=others,
         directories=[name for name, is_there in directories.items() if is_there],
         open_files=places,
     )

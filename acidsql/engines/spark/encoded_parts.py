@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from acidsql.engines.output import OutputFile, Target
+from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target
 from acidsql.engines.rows import Placement
 from acidsql.engines.spark.bucket_number import bucket_number, knows_buckets
 from acidsql.engines.spark.encoding import (
@@ -77,5 +77,5 @@ def write_encoded_parts(
     ]
     size = sum(file.size for file in found)
     files = joined_parts(rows.sparkSession, parts, target, encoding.model(), size)
-    target.storage.remove(directory if files else target.own_directory(home))
+    target.storage.remove(directory if files else target.own(TABLE_ITSELF, home))
     return files

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from acidsql.engines.output import Target
+from acidsql.engines.output import TABLE_ITSELF, Target
 from acidsql.engines.spark.causes import causes
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import java_classes
@@ -175,9 +175,9 @@ def _is_encoded_alike(kind: ColumnType) -> bool:
     return isinstance(kind, DecimalType)
 
 
-def new_directory(target: Target, home: str) -> OwnPath:
-    """The path of a hidden directory for `Encoding.write`, in a directory of the statement's."""
-    return target.own_directory(f"{home}/{target.attempt_name(uuid.uuid4().hex)}")
+def new_directory(target: Target, home: str, partition: str = TABLE_ITSELF) -> OwnPath:
+    """The path of a hidden directory for `Encoding.write`, in a partition's directory ``home``."""
+    return target.own(partition, f"{home}/{target.attempt_name(uuid.uuid4().hex)}")
 
 
 def encoded_files(directory: OwnPath, target: Target) -> list[Encoded]:

@@ -28,7 +28,7 @@ from acidsql.orc.reader import Source
 from acidsql.orc.schema import row_schema
 from acidsql.orc.writer import STRIPE_BYTES, WrittenFile
 from acidsql.ports.storage import Storage, local_draft
-from acidsql.process.threads import PROCESSORS, in_threads
+from acidsql.process.threads import in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -115,16 +115,14 @@ def files_of_places(
     places: Sequence[_Place],
     write: Callable[[_Place], OutputFile | None],
     size: int | None = None,
-    threads: int | None = None,
 ) -> list[OutputFile]:
     """What ``write`` makes of the places: files of which most is copied from ``size`` bytes.
 
     The driver writes what is small, and all files if the tasks would not run elsewhere: to hand
-    them to Python processes takes longer. It has a thread for each processor, ``threads`` at most.
+    them to Python processes takes longer.
     """
     if (size is not None and size <= STRIPE_BYTES) or _tasks_run_here(spark):
-        most = min(threads or PROCESSORS, PROCESSORS)
-        return [file for file in in_threads(write, places, most) if file is not None]
+        return [file for file in in_threads(write, places, None) if file is not None]
     if not places:
         return []
     numbers = spark.range(0, len(places), 1, len(places))

@@ -132,12 +132,12 @@ def _run(
 
 
 def _columns_set_everywhere(plan: UpdatePlan | DeletePlan, table: Table) -> list[str]:
-    """The columns that an UPDATE of all rows sets, in the order of the table.
+    """The columns that an UPDATE of all rows of partitions sets, in the order of the table.
 
     None are named if rows may be left out or come twice, if they go to other places, or if the
     values of the other columns must be looked at.
     """
-    if not isinstance(plan, UpdatePlan) or plan.where is not None or plan.relations or plan.moves:
+    if not isinstance(plan, UpdatePlan) or not plan.whole_partitions or plan.moves:
         return []
     if checks(table.constraints):
         return []
