@@ -166,6 +166,7 @@ def test_parts_that_take_too_much_memory(
         pytest.param("g = 1 WHERE k >= 0", id="not by its words all rows"),
         pytest.param("g = 0, n = 1, d = NULL, x = 0, `v.w` = 'x', k = 1", id="most columns"),
         pytest.param("s.p = 1", id="a field"),
+        pytest.param("g = k + (SELECT count(*) FROM t)", id="a subquery"),
         pytest.param("t = t + interval 1 day", id="a timestamp"),
         pytest.param("c = 'x'", id="char"),
     ],

@@ -135,11 +135,12 @@ def _columns_set_everywhere(plan: UpdatePlan | DeletePlan, table: Table) -> list
     """The columns that an UPDATE of all rows of partitions sets, in the order of the table.
 
     None are named if rows may be left out or come twice, if they go to other places, or if the
-    values of the other columns must be looked at.
+    values of the other columns must be looked at. A subquery may become a join that mixes the rows
+    of all files, so that the new values of a file would have to be looked for everywhere.
     """
     if not isinstance(plan, UpdatePlan) or not plan.whole_partitions or plan.moves:
         return []
-    if checks(table.constraints):
+    if checks(table.constraints) or any(any(a.value.sources) for a in plan.assignments):
         return []
     names = {assignment.column for assignment in plan.assignments}
     return [column.name for column in table.columns if column.name in names]

@@ -1,0 +1,210 @@
+"""New values of rows by their row ids, in files that Spark has encoded beside the ids."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from acidsql.engines.changes import PARTITION
+from acidsql.engines.rows import CHANGED_ROW_ID, stretches
+from acidsql.engines.selection import source_of
+from acidsql.model.ids import BucketId
+from acidsql.model.row_id import decode_bucket
+from acidsql.model.table import Column
+from acidsql.orc.keys import Flags, RowIds, RowPositions
+from acidsql.orc.reader import OrcInput, open_orc
+from acidsql.orc.schema import ROW_ID_COLUMNS, row_schema
+from acidsql.orc.statistics import file_statistics, least_bytes
+from acidsql.ports.storage import Storage
+
+_T = TypeVar("_T")
+
+_HELD_BYTES_MAX = 1 << 30
+"""So many bytes of parts are held. Rows that follow each other in a file are in one part, or in
+two. But of small files, which Spark sorts by their sizes, a part has many.
+"""
+
+_Stretch = tuple[int, int, int]
+"""A partition, a write id and a bucket property."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of Spark's files: about the bytes that it takes in memory, and the rows that it may have.
+
+    ``bounds`` are the lowest and the highest row number of each stretch.
+    """
+
+    path: str
+    bytes: int
+    bounds: Mapping[_Stretch, tuple[int, int]]
+
+    @classmethod
+    def of(cls, path: str, storage: Storage) -> Part:
+        """The part at a path. Its row ids are read."""
+        bounds: dict[_Stretch, tuple[int, int]] = {}
+        with open_orc(source_of(path, storage), path) as opened:
+            said = file_statistics(opened.tail, path)
+            values = least_bytes(opened.tail, said) + 8 * opened.tail.rows * len(said)
+            for batch in opened.stripes(_id_names(opened)):
+                partitions, ids = _places(batch)
+                columns = (partitions, ids.write_ids, ids.bucket_properties)
+                for start, end in stretches(columns):
+                    key = (int(columns[0][start]), int(columns[1][start]), int(columns[2][start]))
+                    numbers = ids.row_numbers[start:end]
+                    low, high = bounds.get(key, (numbers[0], numbers[0]))
+                    bounds[key] = min(low, int(numbers.min())), max(high, int(numbers.max()))
+        return cls(path, 2 * values, bounds)
+
+    def may_have(self, partition: int, row_ids: RowIds) -> bool:
+        """Whether some of these rows of a partition may be in the part."""
+        for (write_id, bucket_property), start, end in row_ids.groups():
+            bounds = self.bounds.get((partition, write_id, bucket_property))
+            numbers = row_ids.row_numbers[start:end]
+            if bounds and bounds[0] <= numbers.max() and numbers.min() <= bounds[1]:
+                return True
+        return False
+
+
+def by_first_part(
+    places: Mapping[tuple[int, BucketId], _T], parts: Sequence[Part]
+) -> list[tuple[tuple[int, BucketId], _T]]:
+    """Partitions and buckets, with what is given for each, in the order of the first of the parts
+    that have rows of them. So a part is used for all of its places before the next one is read.
+    """
+    first: dict[tuple[int, BucketId], int] = {}
+    for number, part in enumerate(parts):
+        for partition, _, bucket_property in part.bounds:
+            first.setdefault((partition, decode_bucket(bucket_property)), number)
+    return sorted(places.items(), key=lambda item: first.get(item[0], len(parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class NewValues:
+    """The new values of the rows of all parts."""
+
+    parts: Sequence[Part]
+    held: HeldParts
+
+    def of(self, partition: int, row_ids: RowIds) -> tuple[Flags, pa.Table]:
+        """Which rows have new versions, and the new values of those, in their order."""
+        missing = np.arange(len(row_ids))
+        found = [row_schema(self.held.columns).empty_table()]
+        places = [missing[:0]]
+        for part in self.parts:
+            wanted = row_ids.where(missing)
+            if not part.may_have(partition, wanted):
+                continue
+            rows = self.held.rows(part)
+            at = rows.positions(partition, wanted)
+            is_there = at >= 0
+            found.append(_taken(rows.values, at[is_there]))
+            places.append(missing[is_there])
+            missing = missing[~is_there]
+        there = np.ones(len(row_ids), np.bool_)
+        there[missing] = False
+        return there, _in_order(found, np.concatenate(places))
+
+
+class HeldParts:
+    """The rows of the parts that were used last, up to ``most`` bytes, or those of the last part.
+
+    ``columns`` are those of the values. Several threads may ask for one part, which is read once. A
+    task gets this by pickle. It holds the last part alone: a worker may have many tasks.
+    """
+
+    def __init__(
+        self, columns: tuple[Column, ...], storage: Storage, most: int = _HELD_BYTES_MAX
+    ) -> None:
+        self.columns = columns
+        self._storage = storage
+        self._most = most
+        self._held: OrderedDict[str, tuple[int, Future[_Rows]]] = OrderedDict()
+        self._guard = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return HeldParts, (self.columns, self._storage, 0)
+
+    def rows(self, part: Part) -> _Rows:
+        """The rows of a part."""
+        with self._guard:
+            is_new = part.path not in self._held
+            if is_new:
+                self._held[part.path] = part.bytes, Future()
+            self._held.move_to_end(part.path)
+            while len(self._held) > 1 and sum(b for b, _ in self._held.values()) > self._most:
+                self._held.popitem(last=False)
+            _, read = self._held[part.path]
+        if is_new:
+            try:
+                read.set_result(_Rows.of(part.path, self.columns, self._storage))
+            except BaseException as error:
+                read.set_exception(error)
+        return read.result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a part: the new values, and where the rows of each partition stand."""
+
+    values: pa.Table
+    places: Mapping[int, tuple[RowPositions, NDArray[np.intp]]]
+
+    @classmethod
+    def of(cls, path: str, columns: Sequence[Column], storage: Storage) -> _Rows:
+        """The rows of a part at a path."""
+        with open_orc(source_of(path, storage), path) as opened:
+            read = opened.read()
+        schema = row_schema(columns)
+        values = read.select(range(len(columns))).rename_columns(schema.names).cast(schema)
+        partitions, ids = _places(read)
+        order = np.argsort(partitions, kind="stable")
+        found = {}
+        for start, end in stretches([partitions[order]]):
+            rows = order[start:end]
+            found[int(partitions[rows[0]])] = RowPositions(ids.where(rows)), rows
+        return cls(values.combine_chunks(), found)
+
+    def positions(self, partition: int, row_ids: RowIds) -> NDArray[np.intp]:
+        """Where each of these rows of a partition stands; -1 for one that is not there."""
+        if partition not in self.places:
+            return np.full(len(row_ids), -1, np.intp)
+        positions, rows = self.places[partition]
+        at = positions.of(row_ids)
+        return np.where(at >= 0, rows[at], -1)
+
+
+def _id_names(opened: OrcInput) -> list[str]:
+    return [name for name in (PARTITION, *CHANGED_ROW_ID) if name in opened.tail.column_names]
+
+
+def _places(rows: pa.Table | pa.RecordBatch) -> tuple[NDArray[np.int32], RowIds]:
+    """The partition and the row id of each row. Without partitions, all rows are in number 0."""
+    ids = rows.select(list(CHANGED_ROW_ID)).rename_columns(list(ROW_ID_COLUMNS))
+    partitions = np.zeros(rows.num_rows, np.int32)
+    if PARTITION in rows.schema.names:
+        partitions = rows.column(PARTITION).to_numpy()
+    return partitions, RowIds.of(ids)
+
+
+def _taken(rows: pa.Table, at: NDArray[np.intp]) -> pa.Table:
+    """The rows at these positions. Rows that follow each other are not copied."""
+    if len(at) and (np.diff(at) == 1).all():
+        return rows.slice(int(at[0]), len(at))
+    return rows.take(at)
+
+
+def _in_order(parts: Sequence[pa.Table], places: NDArray[np.intp]) -> pa.Table:
+    """The rows of all parts, in the order of their places."""
+    rows = pa.concat_tables(parts)
+    if (np.diff(places) > 0).all():
+        return rows
+    return rows.combine_chunks().take(np.argsort(places))
