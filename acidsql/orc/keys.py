@@ -242,6 +242,9 @@ class DeletedRows:
         numbers = row_ids.row_numbers
         self._numbers = {key: numbers[start:end] for key, start, end in row_ids.groups()}
 
+    def __bool__(self) -> bool:
+        return bool(self._numbers)
+
     def __contains__(self, row_id: RowId) -> bool:
         return bool(self.find(RowIds.consecutive(row_id, 1))[0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
@@ -29,6 +29,7 @@ from acidsql.orc.statistics import (
     FileStatistics,
     actual_statistics,
     contradiction,
+    merged,
     read_statistics,
 )
 from acidsql.orc.timestamps import MendedFile
@@ -80,12 +81,36 @@ class OrcInput:
         with naming(self.path):
             yield from self.file.read_batches(number, rows)
 
+    def key_batches(self, number: int, rows: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Event columns of one stripe, ``rows`` rows at a time.
+
+        CorruptFileError, behind the last batch, if they contradict the stripe's statistics.
+        """
+        found: dict[str, ColumnStatistics] = {}
+        with naming(self.path):
+            for batch in self.file.read_batches(number, rows, names):
+                for name, part in self._statistics_of(batch).items():
+                    found[name] = merged(found[name], part) if name in found else part
+                yield batch
+        self._compare_all(number, found)
+
     def _verify(self, number: int, batch: pa.RecordBatch) -> None:
         """CorruptFileError if the event columns contradict the stripe's statistics.
 
         ORC has no checksums, but each column has a sum, a least and a greatest value. They are
         compared because a wrong row id would delete another row.
         """
+        if self.statistics is not None:
+            self._compare_all(number, self._statistics_of(batch))
+
+    def _statistics_of(self, batch: pa.RecordBatch) -> dict[str, ColumnStatistics]:
+        """The true statistics of the event columns."""
+        keys = [name for name in self.tail.column_names[:-1] if name in batch.schema.names]
+        with naming(self.path):
+            found = actual_statistics(batch.select(keys))
+        return {name: statistics for name, statistics in found if statistics is not None}
+
+    def _compare_all(self, number: int, actual: Mapping[str, ColumnStatistics]) -> None:
         if self.statistics is None:
             return
         said = [self.statistics.stripes[number]] if number < len(self.statistics.stripes) else []
@@ -93,18 +118,15 @@ class OrcInput:
             # The file's statistics say the same of its only stripe. Damage may hide those of the
             # stripe, or a part of them.
             said.append(self.statistics.file)
-        keys = [name for name in self.tail.column_names[:-1] if name in batch.schema.names]
-        with naming(self.path):
-            actual = dict(actual_statistics(batch.select(keys)))
         for columns in said:
             for name, column in zip(self.tail.column_names[:-1], columns[1:], strict=False):
                 if name in actual:
                     self._compare(number, name, column, actual[name])
 
     def _compare(
-        self, number: int, name: str, said: ColumnStatistics | None, found: ColumnStatistics | None
+        self, number: int, name: str, said: ColumnStatistics | None, found: ColumnStatistics
     ) -> None:
-        if said is None or found is None:
+        if said is None:
             return
         with naming(self.path):
             reason = contradiction(said, found)

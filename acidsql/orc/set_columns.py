@@ -8,7 +8,7 @@ and the event columns are new. Rows of other stripes are decoded and written aga
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -29,8 +29,9 @@ from acidsql.orc.merge_rows import BATCH_ROWS
 from acidsql.orc.new_tail import stripe_statistics
 from acidsql.orc.reader import OrcInput, Source, open_orc, opened_source
 from acidsql.orc.rewrite import Change, NewStream, RewrittenFile, StripeParts
-from acidsql.orc.schema import EVENT_COLUMNS, ROW, ROW_ID_COLUMNS, event_schema
+from acidsql.orc.schema import EVENT_COLUMNS, ROW, ROW_ID_COLUMNS, arrow_type, event_schema
 from acidsql.orc.sink import OrcSink
+from acidsql.orc.statistics import file_statistics
 from acidsql.orc.stripe import PRESENT, is_index, read_stripe_footer
 from acidsql.orc.stripe_copy import Form
 from acidsql.orc.writer import EventWriter, WrittenFile, acid_metadata, orc_codec
@@ -51,21 +52,37 @@ SMALL_BYTES = 1 << 20
 def can_set_columns(tails: Sequence[FileTail], columns: Sequence[Column], codec: str) -> bool:
     """Whether files of events have the form in which acidsql would write them today.
 
-    Their columns, types and names, and their compression are then those of the table.
-    ConfigError for a codec that acidsql does not have.
+    Their columns, types and names, and their compression are those of the table. They may lack its
+    last columns, which were added later. ConfigError for a codec that acidsql does not have.
     """
-    model = _model(tuple(columns), codec)
-    wanted = Form.of(model)
+    return all(_has_form(tail, tuple(columns), codec) for tail in tails)
+
+
+def _has_form(tail: FileTail, columns: tuple[Column, ...], codec: str) -> bool:
+    if not tail.is_acid or not 0 < _count(tail) <= len(columns):
+        return False
+    model = _model(columns[: _count(tail)], codec)
+    form, wanted = Form.of(tail), Form.of(model)
     assert wanted is not None
-    forms = [Form.of(tail) for tail in tails]
-    return len(set(forms)) <= 1 and all(
+    return (
         form is not None
         and form.postscript == wanted.postscript
         and tail.types == model.types
         and tail.calendar == PROLEPTIC
         and (tail.writer, tail.row_index_stride) == (model.writer, model.row_index_stride)
-        for form, tail in zip(forms, tails, strict=True)
     )
+
+
+def values_of(tail: FileTail, name: str) -> int:
+    """How many rows of a file of events have a value in a column; 0 if it lacks the column."""
+    row = tail.types[_ROW]
+    numbers = dict(zip(row.names, row.children, strict=True))
+    return file_statistics(tail)[numbers[name]].values if name in numbers else 0
+
+
+def _count(tail: FileTail) -> int:
+    """The number of the columns of the rows of a file."""
+    return len(tail.types[_ROW].children)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +156,8 @@ class _Writer:
 
     def __init__(self, target: BinaryIO, new: NewVersions) -> None:
         self._new = new
-        self._file = RewrittenFile(target, _model(new.columns, new.codec))
+        self._model = _model(new.columns, new.codec)
+        self._file = RewrittenFile(target, self._model)
         self.draft = _Draft(new)
         self._fine = False
         self.track = KeyTrack()
@@ -153,12 +171,13 @@ class _Writer:
             row_ids = RowIds.of(opened.stripe(number, ROW_ID_COLUMNS))
             there, values = self._new.values(row_ids)
             assert values.num_rows == there.sum(), "each new version has values"
+            values = _with_nulls(values, self._new.columns[_count(tail) :])
             if there.all() and stripe.length >= SMALL_BYTES:
                 self._finish_draft()
                 self._fine |= NANOSECONDS in tail.metadata
                 start = self._grow(stripe.rows)
                 events = event_streams(self.track, start, self.track.rows, tail)
-                change = _SetColumns(events, _encoded(values, self._new.codec))
+                change = _SetColumns(events, _encoded(values, self._model, self._new.codec))
                 self._file.add(source, tail, stripe, statistics, [change])
             elif there.any():
                 self.draft.add(opened, number, there, values, self.track.rows)
@@ -220,8 +239,12 @@ class _Draft:
             changed = values.slice(used, rows.num_rows)
             used += rows.num_rows
             for name in values.schema.names:
+                column = changed.column(name).combine_chunks()
                 at = rows.schema.get_field_index(name)
-                rows = rows.set_column(at, name, changed.column(name).combine_chunks())
+                if at < 0:
+                    rows = rows.append_column(name, column)
+                else:
+                    rows = rows.set_column(at, name, column)
             first = self._new.first
             self._writer.write_inserts(rows, first.write_id, first.bucket_property)
 
@@ -254,34 +277,44 @@ class _Column:
 
 
 class _SetColumns(Change):
-    """Replaces the event columns of a stripe, and columns that are set, by their names."""
+    """Replaces the event columns of a stripe, and columns that are set, by their numbers.
 
-    def __init__(self, events: EventStreams, columns: dict[str, _Column]) -> None:
+    Those that the stripe lacks are added.
+    """
+
+    def __init__(self, events: EventStreams, columns: Mapping[int, _Column]) -> None:
         self._events = events
         self._columns = columns
 
     def stripe(self, parts: StripeParts, source: BinaryIO, tail: FileTail) -> StripeParts:
         if any(s.kind == PRESENT and s.column == _ROW for s in parts.streams):
             raise ValueError("an event has no row")
-        root = tail.types[_ROW]
-        numbers = dict(zip(root.names, root.children, strict=True))
-        columns = {numbers[name]: column for name, column in self._columns.items()}
-        events = self._events
+        events, columns = self._events, self._columns
         kept = [s for s in parts.streams if s.column not in columns and not 0 < s.column < _ROW]
         ours = [s.of_column(n) for n, column in columns.items() for s in column.streams]
         # The index stands before the data. Apart from that, columns that are copied stay in order.
         streams = sorted([*events.streams, *kept, *ours], key=lambda s: not is_index(s.kind))
         encodings = [parts.encodings[0], *events.encodings, *parts.encodings[_ROW:]]
         statistics = [parts.statistics[0], *events.statistics, *parts.statistics[_ROW:]]
-        for number, column in columns.items():
-            encodings[number], statistics[number] = column.encoding, column.statistics
+        for number, column in sorted(columns.items()):
+            encodings[number : number + 1] = [column.encoding]
+            statistics[number : number + 1] = [column.statistics]
         return StripeParts(
             parts.rows, tuple(streams), tuple(encodings), tuple(statistics), parts.others
         )
 
 
-def _encoded(values: pa.Table, codec: str) -> dict[str, _Column]:
-    """The columns as pyarrow encodes them in one stripe."""
+def _with_nulls(values: pa.Table, columns: Sequence[Column]) -> pa.Table:
+    """The values, with NULL in those of the columns that are not set."""
+    for column in columns:
+        if column.name not in values.schema.names:
+            nulls = pa.nulls(values.num_rows, arrow_type(column.type))
+            values = values.append_column(column.name, nulls)
+    return values
+
+
+def _encoded(values: pa.Table, model: FileTail, codec: str) -> dict[int, _Column]:
+    """The columns as pyarrow encodes them in one stripe, by the numbers that the model has."""
     file = BytesIO()
     sink = OrcSink(file, compression=orc_codec(codec), stripe_size=_ONE_STRIPE)
     sink.write(values)
@@ -289,14 +322,19 @@ def _encoded(values: pa.Table, codec: str) -> dict[str, _Column]:
     tail = read_tail(file)
     [stripe], [statistics] = tail.stripes, stripe_statistics(file, tail)
     footer = read_stripe_footer(file, tail, stripe)
+    row, root = model.types[_ROW], tail.types[0]
+    numbers = dict(zip(row.names, row.children, strict=True))
     columns = {}
-    for number, name in enumerate(values.schema.names, 1):
-        streams = tuple(
-            NewStream(s.kind, s.column, read_bytes(file, s.offset, s.length))
-            for s in footer.streams
-            if s.column == number
-        )
-        columns[name] = _Column(streams, footer.encodings[number], statistics[number])
+    ends = (*root.children[1:], len(tail.types))
+    for name, start, end in zip(root.names, root.children, ends, strict=True):
+        for number in range(start, end):  # of the column, and of its parts
+            streams = tuple(
+                NewStream(s.kind, s.column, read_bytes(file, s.offset, s.length))
+                for s in footer.streams
+                if s.column == number
+            )
+            found = _Column(streams, footer.encodings[number], statistics[number])
+            columns[numbers[name] + number - start] = found
     return columns
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from acidsql.engines.spark.changed_rows import Changes
-from acidsql.errors import AcidSqlError
+from acidsql.errors import AcidSqlError, ConstraintViolationError
 from acidsql.session.session import Session
+from tests.joining_tasks import let_tasks_join
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 ROWS = 4_000
@@ -143,7 +144,7 @@ def test_one_transaction_may_update_all_rows_twice(
 def test_tasks_copy_as_the_driver_does(
     table: Session, copied: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acidsql.engines.spark.parts._tasks_run_here", lambda spark: False)
+    let_tasks_join(monkeypatch)
     table.execute("DELETE FROM t WHERE k = 5")
     table.execute(f"UPDATE t SET {CHANGE}")
     assert copied == [True]
@@ -218,3 +219,39 @@ def test_partitions(session: Session, copied: list[bool], warehouse: Path) -> No
     assert copied == [True, True, True]
     assert list((warehouse / "t").rglob("*_attempt_*")) == []
     assert all(list(path.glob("bucket_*")) for path in (warehouse / "t").rglob("*delta_*"))
+
+
+def test_columns_that_may_not_be_null(session: Session, copied: list[bool]) -> None:
+    session.execute(f"CREATE TABLE t (k bigint, v string, n int, m int) {ACID}")
+    session.execute("INSERT INTO t SELECT id, 'v', nullif(id, 5), nullif(id, 6) FROM range(100)")
+    for column in ("v", "n"):
+        session.execute(
+            f"ALTER TABLE t CHANGE {column} {column} {'string' if column == 'v' else 'int'}"
+            f" CONSTRAINT c_{column} NOT NULL"
+        )
+    with pytest.raises(ConstraintViolationError, match='"n"'):
+        session.execute("UPDATE t SET m = 7")
+    assert copied == [False]
+    assert session.execute("UPDATE t SET n = k").rows_updated == 100
+    assert session.execute("UPDATE t SET m = 7").rows_updated == 100
+    assert copied == [False, True, False]  # the old file still has the null
+    with pytest.raises(ConstraintViolationError, match='"v"'):
+        session.execute("UPDATE t SET v = if(k = 9, NULL, 'w')")
+    found = session.execute("SELECT count(v), sum(n), sum(m) FROM t").fetchall()
+    assert found == [(100, 4950, 700)]
+
+
+def test_columns_that_were_added(table: Session, copied: list[bool]) -> None:
+    """The old files lack them: one is set, the other NULL."""
+    table.execute("DELETE FROM t WHERE k = 5")
+    table.execute("ALTER TABLE t ADD COLUMNS (extra bigint, more array<string>)")
+    assert table.execute("UPDATE t SET extra = k * 2").rows_updated == ROWS - 1
+    assert copied == [True]
+    assert rows_of(table) == expected(lambda old: (*old, old[0] * 2, None), 5)
+    assert table.execute("UPDATE t SET n = extra, g = 0").rows_updated == ROWS - 1
+    assert copied == [True, True]
+    found = expected(lambda old: (*old[:4], 0.0, *old[5:9], old[0] * 2, old[0] * 2, None), 5)
+    assert rows_of(table) == found
+    table.execute("ALTER TABLE t CHANGE extra extra decimal(20,0)")
+    assert table.execute("UPDATE t SET g = 1").rows_updated == ROWS - 1
+    assert copied == [True, True, False]

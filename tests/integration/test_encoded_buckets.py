@@ -18,6 +18,7 @@ from acidsql.model.table import Bucketing, Column, Table
 from acidsql.model.types import parse_type
 from acidsql.orc.reader import read_events
 from acidsql.session.session import Session
+from tests.joining_tasks import let_tasks_join
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 ROWS, BUCKETS = 6_000, 4
@@ -103,12 +104,6 @@ def table(session: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
     return session
 
 
-def join_in_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let parts be joined as on a cluster, where none are small."""
-    monkeypatch.setattr("acidsql.engines.spark.parts.STRIPE_BYTES", 1)
-    monkeypatch.setattr("acidsql.engines.spark.parts.runs_in_process", lambda _: False)
-
-
 def insert(session: Session, first: int, rows: int, kind: str = "INTO") -> int | None:
     return session.execute(
         f"INSERT {kind} TABLE t SELECT nullif(id, 11), date'0001-01-01' + int(id * 59),"
@@ -122,7 +117,7 @@ def test_each_bucket_has_one_file_of_its_rows(
 ) -> None:
     """The driver joins the parts, or tasks do, if they may run elsewhere."""
     if elsewhere:
-        join_in_tasks(monkeypatch)
+        let_tasks_join(monkeypatch)
     assert insert(table, 0, ROWS) == ROWS
     directory = warehouse / "t" / "delta_0000001_0000001_0000"
     names = [f"bucket_0000{number}" for number in range(BUCKETS)]

@@ -36,9 +36,11 @@ stripe = st.tuples(
 )
 
 
-def write_file(path: Path, codec: str, write_id: int, batches: list[pa.RecordBatch]) -> None:
-    """A file with a stripe for each batch."""
-    with EventWriter(str(path), OF, codec, stripe_bytes=1) as writer:
+def write_file(
+    path: Path, codec: str, write_id: int, batches: list[pa.RecordBatch], count: int = len(OF)
+) -> None:
+    """A file of the first columns, with a stripe for each batch."""
+    with EventWriter(str(path), OF[:count], codec, stripe_bytes=1) as writer:
         for rows in batches:
             writer.write_inserts(rows, WriteId(write_id), OLD_BUCKET)
 
@@ -47,6 +49,14 @@ def chosen(rows: int, which: str, seed: int) -> Flags:
     if which == "some":
         return np.random.default_rng(seed).random(rows) < 0.5
     return np.full(rows, which == "all")
+
+
+def without(rows: pa.RecordBatch, count: int) -> pa.RecordBatch:
+    """The rows with NULL in all columns but the first ``count``."""
+    columns = [
+        c if n < count else pa.nulls(rows.num_rows, c.type) for n, c in enumerate(rows.columns)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 
 
 def values_of(ids: RowIds, new: pa.Table) -> Callable[[RowIds], tuple[Flags, pa.Table]]:
@@ -93,25 +103,37 @@ def assert_whole(path: Path, rows: int) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
-    files=st.lists(st.lists(stripe, min_size=1, max_size=4), min_size=1, max_size=3),
+    files=st.lists(
+        st.tuples(st.integers(1, len(OF)), st.lists(stripe, min_size=1, max_size=4)),
+        min_size=1,
+        max_size=3,
+    ),
     small=st.sampled_from([0, 20_000, 1 << 40]),
 )
-@example(files=[[(12_001, "all"), (10_000, "some"), (700, "none")], [(9_999, "all")]], small=0)
+@example(
+    files=[
+        (len(OF), [(12_001, "all"), (10_000, "some"), (700, "none")]),
+        (1, [(9_999, "all"), (700, "some")]),
+        (3, [(700, "all")]),
+    ],
+    small=0,
+)
 def test_the_file_is_that_of_whole_rows(
-    tmp_path: Path, codec: str, files: list[list[tuple[int, str]]], small: int
+    tmp_path: Path, codec: str, files: list[tuple[int, list[tuple[int, str]]]], small: int
 ) -> None:
+    """Some files lack the last columns, which are NULL in their rows, or set."""
     names, kept, ids, seed = [], [], [], 0
-    for number, stripes in enumerate(files):
+    for number, (count, stripes) in enumerate(files):
         batches = []
         for rows, which in stripes:
             seed += 1
             first = RowId(WriteId(number + 1), OLD_BUCKET, sum(b.num_rows for b in batches))
             there = chosen(rows, which, seed)
-            batches.append(some_rows(rows, seed))
+            batches.append(without(some_rows(rows, seed), count))
             ids.append(RowIds.consecutive(first, rows).where(there))
             kept.append(batches[-1].filter(pa.array(there)))
         names.append(tmp_path / f"old{number}")
-        write_file(names[-1], codec, number + 1, batches)
+        write_file(names[-1], codec, number + 1, batches, count)
     every = RowIds.together(ids)
     old = pa.Table.from_batches(kept)
     fresh = some_rows(len(every), 99)
@@ -142,7 +164,15 @@ def test_files_of_other_columns_and_codecs(tmp_path: Path) -> None:
     tail = read_tail(str(tmp_path / "f"))
     assert can_set_columns([tail, tail], of, "zlib")
     assert not can_set_columns([tail], of, "snappy")
-    for other in (columns(k="bigint", s="string"), columns(s="string", k="int"), of[:1]):
+    assert can_set_columns([tail], columns(k="int", s="string", x="array<int>"), "zlib")
+    others = (
+        columns(k="bigint", s="string"),
+        columns(s="string", k="int"),
+        columns(x="int", k="int", s="string"),
+        columns(k="int", S="string"),
+        of[:1],
+    )
+    for other in others:
         assert not can_set_columns([tail], other, "zlib")
     with EventWriter(str(tmp_path / "g"), of, "snappy") as writer:
         writer.write_inserts(one, WriteId(1), OLD_BUCKET)

@@ -2,8 +2,9 @@
 
 If a statement likely yields few bytes, one job collects its rows. Others, and rows that turn out to
 be too many for that job, go one of two ways. Spark's own writer encodes the new versions of an
-UPDATE where they are computed (`encoded_changes`). All other rows are moved by a shuffle to the
-tasks that would write them, one for each bucket (`moved`). Then their size is known: the driver
+UPDATE where they are computed (`encoded_changes`), and the row ids of a DELETE (`encoded_deletes`).
+All other rows are moved by a shuffle to the tasks that would write them, one for each bucket
+(`moved`). Then their size is known: the driver
 collects them, or the tasks write them.
 """
 
@@ -32,6 +33,8 @@ from acidsql.engines.spark.encoded_changes import (
     encoded_versions,
     in_few_tasks,
 )
+from acidsql.engines.spark.encoded_deletes import write_encoded_deletes
+from acidsql.engines.spark.encoding import can_encode
 from acidsql.engines.spark.job import (
     collect_if_small,
     collect_moved,
@@ -40,11 +43,13 @@ from acidsql.engines.spark.job import (
     run_tasks,
 )
 from acidsql.engines.spark.moved import MovedRows, moved
+from acidsql.engines.spark.new_values import Part
 from acidsql.engines.spark.read import Scan
 from acidsql.model.ids import StatementId
 from acidsql.model.predicate import Predicate
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.model.table import Table
+from acidsql.process.threads import in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -101,7 +106,7 @@ class Changes:
             table = self.collected(rows)
             if table is not None:
                 return self.write_collected(table)
-        encoded = self._copied(rows) or self._encoded(rows)
+        encoded = self._copied(rows) or self._encoded(rows) or self._encoded_deletes(rows)
         if encoded is not None:
             return encoded
         with self.moved(rows) as there:
@@ -139,6 +144,24 @@ class Changes:
             return None
         return self.write_encoded(rows)
 
+    def _encoded_deletes(self, rows: DataFrame) -> Written | None:
+        """Delete rows whose ids Spark's writer encodes; None if it does not."""
+        if not _IDS.issuperset(rows.columns) or len(self.legs) != 1 or self.make_matches:
+            return None
+        table = replace(self.table, columns=(), bucketing=None, partition_columns=())
+        if self.legs[0].is_update or not can_encode(rows, table, self.target):
+            return None
+        home = partition_text(self.scan.selection.partitions[0].name)
+        ids = rows.select(PARTITION, *CHANGED_ROW_ID)
+        new = encoded_versions(
+            ids, table, self.target, [self.legs[0].statement_id], 1, partition=home
+        )
+        if new is None:
+            return None
+        written = self._without_old(new, rows.sparkSession)
+        new.remove(with_delta=True)
+        return written
+
     def write_encoded(
         self,
         rows: DataFrame,
@@ -175,7 +198,23 @@ class Changes:
         deletes = replace(self, legs=legs, set_columns=())
         if new.old_rows * _ID_BYTES <= driver_bytes(are_ids=True):
             return deletes.write_collected(new.old_ids())
-        return deletes.write(new.frame_of_old_ids(spark), few=False)
+        if self.make_matches or self._has_fine_rows():
+            return deletes.write(new.frame_of_old_ids(spark), few=False)
+        texts = [partition_text(p.name) for p in self.scan.selection.partitions]
+        files = []
+        for number, leg in enumerate(self.legs):
+            paths = new.paths_of(number)
+            parts = in_threads(lambda path: Part.of(path, self.target.storage), paths, None)
+            files += write_encoded_deletes(spark, parts, texts, self.target, leg.statement_id)
+        return Written(files, np.zeros(0, np.int64), Ambiguous())
+
+    def _has_fine_rows(self) -> bool:
+        """Whether rows have nanoseconds, which an update that keeps them must not write."""
+        kept = frozenset(name for leg in self.legs for name in leg.kept)
+        selection, storage = self.scan.selection, self.target.storage
+        partitions = {file.partition for file in selection.inserts}
+        found = fine_rows(selection, storage, kept, partitions)
+        return any(found.values())
 
     @contextmanager
     def moved(self, rows: DataFrame, others: int = 0) -> Iterator[MovedRows]:

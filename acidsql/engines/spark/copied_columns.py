@@ -18,8 +18,8 @@ from acidsql.engines.output import OutputFile, Target, partition_text
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection, source_of
 from acidsql.engines.spark.encoded_changes import EncodedVersions, encoded_versions
-from acidsql.engines.spark.encoding import can_encode
-from acidsql.engines.spark.new_values import HeldParts, NewValues, Part, by_first_part
+from acidsql.engines.spark.encoding import can_encode, require_values
+from acidsql.engines.spark.new_values import HeldParts, NewValues, Part, Rows, by_first_part
 from acidsql.engines.spark.parts import files_of_places, opened_path, written_file
 from acidsql.errors import ExecutionError
 from acidsql.model.ids import BucketId, StatementId
@@ -28,7 +28,7 @@ from acidsql.model.row_id import RowId
 from acidsql.model.table import Column, Table
 from acidsql.orc.footer import FileTail, read_tail
 from acidsql.orc.reader import opened_source
-from acidsql.orc.set_columns import NewVersions, can_set_columns, set_columns
+from acidsql.orc.set_columns import NewVersions, can_set_columns, set_columns, values_of
 from acidsql.orc.writer import WrittenFile
 from acidsql.ports.storage import Storage
 from acidsql.process.threads import STORAGE_THREADS, in_threads
@@ -71,7 +71,7 @@ class ColumnCopies:
         paths = [file.path for file in files]
         tails = in_threads(lambda path: _tail(path, target.storage), paths, STORAGE_THREADS)
         alike = can_set_columns(tails, table.columns, target.format.compression)
-        return found if alike else None
+        return found if alike and found._has_values(tails) else None
 
     @property
     def _narrow(self) -> Table:
@@ -83,17 +83,24 @@ class ColumnCopies:
         """The text of a partition of the selection."""
         return partition_text(self.selection.partitions[index].name)
 
+    def _has_values(self, tails: Sequence[FileTail]) -> bool:
+        """Whether no column that is copied has a null where no new row may have one."""
+        copied = {column.name for column in self.table.columns} - set(self.names)
+        required = copied & self.target.required.columns.keys()
+        return all(values_of(tail, name) == tail.rows for tail in tails for name in required)
+
     def write(self, rows: DataFrame, statement_id: StatementId) -> CopiedVersions | None:
         """Write the new versions.
 
         None if they take too much memory, or if Spark's writer cannot encode one of the texts. Then
-        nothing is written.
+        nothing is written. ConstraintViolationError for a null in a column that may have none.
         """
         home = self._partition(self.selection.inserts[0].partition)
         named = rows.select(*map(quote, self.names), PARTITION, *CHANGED_ROW_ID)
         old = encoded_versions(named, self._narrow, self.target, [statement_id], 1, partition=home)
         if old is None:
             return None
+        require_values(old.paths, old.encoding, self.target)
         storage = self.target.storage
         parts = in_threads(lambda path: Part.of(path, storage), old.paths, None)
         if any(part.bytes > _PART_BYTES_MAX for part in parts):
@@ -134,7 +141,9 @@ class ColumnCopies:
             )
             for (index, bucket_id), some in by_first_part(paths, parts)
         ]
-        values = NewValues(parts, HeldParts(self._narrow.columns, target.storage))
+        columns = self._narrow.columns
+        held = HeldParts(partial(Rows.of, columns=columns, storage=target.storage))
+        values = NewValues(parts, columns, held)
         copying = _Copying(target, self.table.columns, values)
         files = files_of_places(spark, places, copying.file)
         used = {old.home, *(file.directory for file in files)}

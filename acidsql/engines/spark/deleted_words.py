@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from acidsql.engines.spark.file_contents import FileContents, file_bytes, for_ea
 from acidsql.engines.spark.key_packing import WORD_BITS, WORD_COLUMNS, KeyPacking
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.orc.keys import Longs, RowIds, longs, valid_events
-from acidsql.orc.reader import DELETE_COLUMNS, open_deletes
+from acidsql.orc.reader import DELETE_COLUMNS, OrcInput, open_deletes
 from acidsql.orc.schema import CURRENT_TRANSACTION
 from acidsql.ports.storage import Storage
 from acidsql.process.threads import STORAGE_THREADS
@@ -24,8 +24,10 @@ from acidsql.process.threads import STORAGE_THREADS
 WORDS_MAX = 1 << 22
 """How many words the driver keeps: 64 MiB with the keys that they are found by."""
 
-STRIPE_ROWS_MAX = 1 << 24
-"""The rows of the longest stripe that the driver reads, in half a gigabyte of memory."""
+BATCH_ROWS = 1 << 20
+"""So many rows of a stripe are read at a time. A stripe of row ids that follow each other may have
+any number of rows in a few kilobytes.
+"""
 
 _FILES_TOGETHER = 4 * STORAGE_THREADS
 """How many files are read before their words are merged.
@@ -183,16 +185,22 @@ def _file_words(
 def _words_by_stripe(
     file: SelectedFile, write_ids: ValidWriteIdList, storage: Storage
 ) -> DeletedWords:
-    """The words of a file, read stripe by stripe, so that its row ids are never all in memory."""
+    """The words of a file, read in batches, so that its row ids are never all in memory."""
     with open_deletes(source_of(file.path, storage), file.path) as opened:
-        if any(stripe.rows > STRIPE_ROWS_MAX for stripe in opened.tail.stripes):
-            raise TooManyDeletesError
         found = []
-        for batch in opened.stripes(DELETE_COLUMNS):
+        for batch in _batches(opened):
             found.append(DeletedWords.of(file.partition, _visible(batch, file, write_ids)))
             if sum(map(len, found)) > WORDS_MAX:
                 raise TooManyDeletesError
         return DeletedWords.together(found)
+
+
+def _batches(opened: OrcInput) -> Iterator[pa.RecordBatch]:
+    for number, stripe in enumerate(opened.tail.stripes):
+        if stripe.rows <= BATCH_ROWS:
+            yield opened.stripe(number, DELETE_COLUMNS)
+        else:
+            yield from opened.key_batches(number, BATCH_ROWS, DELETE_COLUMNS)
 
 
 def _visible(batch: pa.RecordBatch, file: SelectedFile, write_ids: ValidWriteIdList) -> RowIds:

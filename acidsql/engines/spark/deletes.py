@@ -107,7 +107,8 @@ def _joined(
     partitioned: bool,
 ) -> DataFrame:
     """The anti join for deletes that are too many for the driver: Spark reads their files."""
-    deleted = _every_delete(spark, selection, snapshot)
+    # Spark would broadcast small files, however many rows they have.
+    deleted = _every_delete(spark, selection, snapshot).hint("merge")
     return events.join(deleted, _expression(same_row_id(partitioned=partitioned)), "left_anti")
 
 

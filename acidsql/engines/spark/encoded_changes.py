@@ -25,6 +25,7 @@ from acidsql.engines.spark.encoding import (
     column_names,
     encoded_files,
     new_directory,
+    require_values,
 )
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.job import parallelism
@@ -114,7 +115,12 @@ class EncodedVersions:
         return found.selectExpr(partition, leg, *CHANGED_ROW_ID)
 
     def written(self, spark: SparkSession, legs: Collection[int]) -> list[OutputFile]:
-        """The event files of the new versions and rows of these legs, not yet published."""
+        """The event files of the new versions and rows of these legs, not yet published.
+
+        ConstraintViolationError for a null in a column that may have none.
+        """
+        paths = [self._path(file) for file in self.files if _leg(file) in legs]
+        require_values(paths, self.encoding, self.target)
         parts = [each for leg in legs for each in self._parts(leg)]
         size = sum(file.size for file in self.files)
         return joined_parts(spark, parts, self.target, self.encoding.model(), size)
@@ -149,6 +155,10 @@ class EncodedVersions:
     def paths(self) -> list[str]:
         """The paths of the files."""
         return [self._path(file) for file in self.files]
+
+    def paths_of(self, leg: int) -> list[str]:
+        """The paths of the files of a leg."""
+        return [self._path(file) for file in self.files if _leg(file) == leg]
 
     def _path(self, file: Encoded) -> str:
         return f"{self.directory}/{file.path}"

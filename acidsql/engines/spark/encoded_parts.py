@@ -17,6 +17,7 @@ from acidsql.engines.spark.encoding import (
     column_names,
     encoded_files,
     new_directory,
+    require_values,
 )
 from acidsql.engines.spark.parts import Parts, fits_parts, joined_parts, part_stripe_bytes
 from acidsql.model.ids import BucketId, StatementId
@@ -46,7 +47,7 @@ def write_encoded_parts(
 
     None if Spark's classes, which compute buckets, cannot be reached, or if its writer cannot
     encode one of the texts. Then no row is written. ConfigError for a codec that acidsql does not
-    have.
+    have, ConstraintViolationError for a null in a column that may have none.
     """
     buckets = Placement.of(table).count
     encoding = Encoding(
@@ -68,6 +69,7 @@ def write_encoded_parts(
         target.storage.remove(directory)
         return None
     found = encoded_files(directory, target)
+    require_values([f"{directory}/{file.path}" for file in found], encoding, target)
     of_bucket: dict[int, list[str]] = defaultdict(list)
     for file in found:
         of_bucket[file.values.get(_BUCKET, file.task)].append(f"{directory}/{file.path}")

@@ -14,18 +14,21 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from acidsql.engines.output import TABLE_ITSELF, Target
+from acidsql.engines.selection import source_of
 from acidsql.engines.spark.causes import causes
 from acidsql.engines.spark.errors import clear_errors
-from acidsql.engines.spark.gateway import java_classes
-from acidsql.engines.spark.session import runs_on_machine
+from acidsql.engines.spark.session import master_of, runs_on_machine
 from acidsql.engines.spark.settings import configured
-from acidsql.errors import ExecutionError
+from acidsql.errors import ConstraintViolationError, ExecutionError
 from acidsql.layout.dir_names import lies_hidden
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import Table, TableKind
 from acidsql.model.types import ColumnType, DecimalType, PrimitiveType
 from acidsql.orc.adopted import model_file
 from acidsql.orc.footer import read_tail
+from acidsql.orc.reader import opened_source
+from acidsql.orc.statistics import file_statistics
+from acidsql.process.threads import STORAGE_THREADS, in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -152,21 +155,14 @@ def can_encode(rows: DataFrame, table: Table, target: Target) -> bool:
     Not where tasks of other machines write local files: the driver might not see all of them, and
     Spark does not notice.
     """
+    is_local = target.storage.local_path(table.location) is not None
     return (
         table.kind is TableKind.FULL_ACID
         and not table.partition_columns
-        and not target.required.columns
         and target.storage.has_directories
-        and (target.storage.local_path(table.location) is None or _has_one_machine(rows))
+        and (not is_local or runs_on_machine(master_of(rows.sparkSession)))
         and all(is_date(c.type) or _is_encoded_alike(c.type) for c in table.columns)
     )
-
-
-def _has_one_machine(rows: DataFrame) -> bool:
-    """Whether tasks run on the driver's machine. False over Spark Connect, which does not tell."""
-    if java_classes(rows.sparkSession) is None:
-        return False
-    return runs_on_machine(rows.sparkSession.sparkContext.master)
 
 
 def _is_encoded_alike(kind: ColumnType) -> bool:
@@ -198,6 +194,27 @@ def encoded_files(directory: OwnPath, target: Target) -> list[Encoded]:
             hint="Does Spark's fs.defaultFS name another file system than that of the table?",
         )
     return found
+
+
+def require_values(paths: Sequence[str], encoding: Encoding, target: Target) -> None:
+    """ConstraintViolationError if one of Spark's files has a null where no row may have one.
+
+    The footers tell, which say how many values a column has.
+    """
+    names = [column.name for column in encoding.table.columns]
+    required = {name: fact for name, fact in target.required.columns.items() if name in names}
+
+    def check(path: str) -> None:
+        with opened_source(source_of(path, target.storage), path) as source:
+            tail = read_tail(source, path)
+        # Each column has one in the file, behind the root: none has parts.
+        said = dict(zip(names, file_statistics(tail, path)[1:], strict=False))
+        for name, fact in required.items():
+            if said[name].values < tail.rows:
+                raise ConstraintViolationError(fact)
+
+    if required:
+        in_threads(check, paths, STORAGE_THREADS)
 
 
 def _encoded(path: str, size: int) -> Encoded:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,7 @@ _HELD_BYTES_MAX = 1 << 30
 two. But of small files, which Spark sorts by their sizes, a part has many.
 """
 
-_Stretch = tuple[int, int, int]
+Stretch = tuple[int, int, int]
 """A partition, a write id and a bucket property."""
 
 
@@ -45,17 +45,17 @@ class Part:
 
     path: str
     bytes: int
-    bounds: Mapping[_Stretch, tuple[int, int]]
+    bounds: Mapping[Stretch, tuple[int, int]]
 
     @classmethod
     def of(cls, path: str, storage: Storage) -> Part:
         """The part at a path. Its row ids are read."""
-        bounds: dict[_Stretch, tuple[int, int]] = {}
+        bounds: dict[Stretch, tuple[int, int]] = {}
         with open_orc(source_of(path, storage), path) as opened:
             said = file_statistics(opened.tail, path)
             values = least_bytes(opened.tail, said) + 8 * opened.tail.rows * len(said)
-            for batch in opened.stripes(_id_names(opened)):
-                partitions, ids = _places(batch)
+            for batch in opened.stripes(id_names(opened)):
+                partitions, ids = places_of(batch)
                 columns = (partitions, ids.write_ids, ids.bucket_properties)
                 for start, end in stretches(columns):
                     key = (int(columns[0][start]), int(columns[1][start]), int(columns[2][start]))
@@ -89,21 +89,22 @@ def by_first_part(
 
 @dataclass(frozen=True, slots=True)
 class NewValues:
-    """The new values of the rows of all parts."""
+    """The new values of the rows of all parts, in these columns."""
 
     parts: Sequence[Part]
-    held: HeldParts
+    columns: tuple[Column, ...]
+    held: HeldParts[Rows]
 
     def of(self, partition: int, row_ids: RowIds) -> tuple[Flags, pa.Table]:
         """Which rows have new versions, and the new values of those, in their order."""
         missing = np.arange(len(row_ids))
-        found = [row_schema(self.held.columns).empty_table()]
+        found = [row_schema(self.columns).empty_table()]
         places = [missing[:0]]
         for part in self.parts:
             wanted = row_ids.where(missing)
             if not part.may_have(partition, wanted):
                 continue
-            rows = self.held.rows(part)
+            rows = self.held.of(part)
             at = rows.positions(partition, wanted)
             is_there = at >= 0
             found.append(_taken(rows.values, at[is_there]))
@@ -114,27 +115,24 @@ class NewValues:
         return there, _in_order(found, np.concatenate(places))
 
 
-class HeldParts:
-    """The rows of the parts that were used last, up to ``most`` bytes, or those of the last part.
+class HeldParts(Generic[_T]):
+    """What was read of the parts that were used last, up to ``most`` bytes, or of the last part.
 
-    ``columns`` are those of the values. Several threads may ask for one part, which is read once. A
+    ``read`` reads the part at a path. Several threads may ask for one part, which is read once. A
     task gets this by pickle. It holds the last part alone: a worker may have many tasks.
     """
 
-    def __init__(
-        self, columns: tuple[Column, ...], storage: Storage, most: int = _HELD_BYTES_MAX
-    ) -> None:
-        self.columns = columns
-        self._storage = storage
+    def __init__(self, read: Callable[[str], _T], most: int = _HELD_BYTES_MAX) -> None:
+        self._read = read
         self._most = most
-        self._held: OrderedDict[str, tuple[int, Future[_Rows]]] = OrderedDict()
+        self._held: OrderedDict[str, tuple[int, Future[_T]]] = OrderedDict()
         self._guard = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return HeldParts, (self.columns, self._storage, 0)
+        return HeldParts, (self._read, 0)
 
-    def rows(self, part: Part) -> _Rows:
-        """The rows of a part."""
+    def of(self, part: Part) -> _T:
+        """What was read of a part."""
         with self._guard:
             is_new = part.path not in self._held
             if is_new:
@@ -145,27 +143,27 @@ class HeldParts:
             _, read = self._held[part.path]
         if is_new:
             try:
-                read.set_result(_Rows.of(part.path, self.columns, self._storage))
+                read.set_result(self._read(part.path))
             except BaseException as error:
                 read.set_exception(error)
         return read.result()
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class Rows:
     """The rows of a part: the new values, and where the rows of each partition stand."""
 
     values: pa.Table
     places: Mapping[int, tuple[RowPositions, NDArray[np.intp]]]
 
     @classmethod
-    def of(cls, path: str, columns: Sequence[Column], storage: Storage) -> _Rows:
-        """The rows of a part at a path."""
+    def of(cls, path: str, columns: Sequence[Column], storage: Storage) -> Rows:
+        """The rows of a part at a path, which begin with these columns."""
         with open_orc(source_of(path, storage), path) as opened:
             read = opened.read()
         schema = row_schema(columns)
         values = read.select(range(len(columns))).rename_columns(schema.names).cast(schema)
-        partitions, ids = _places(read)
+        partitions, ids = places_of(read)
         order = np.argsort(partitions, kind="stable")
         found = {}
         for start, end in stretches([partitions[order]]):
@@ -182,11 +180,12 @@ class _Rows:
         return np.where(at >= 0, rows[at], -1)
 
 
-def _id_names(opened: OrcInput) -> list[str]:
+def id_names(opened: OrcInput) -> list[str]:
+    """The columns of a part that say where a row was."""
     return [name for name in (PARTITION, *CHANGED_ROW_ID) if name in opened.tail.column_names]
 
 
-def _places(rows: pa.Table | pa.RecordBatch) -> tuple[NDArray[np.int32], RowIds]:
+def places_of(rows: pa.Table | pa.RecordBatch) -> tuple[NDArray[np.int32], RowIds]:
     """The partition and the row id of each row. Without partitions, all rows are in number 0."""
     ids = rows.select(list(CHANGED_ROW_ID)).rename_columns(list(ROW_ID_COLUMNS))
     partitions = np.zeros(rows.num_rows, np.int32)

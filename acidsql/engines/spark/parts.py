@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.selection import source_of
-from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.job import files_batch, run_writers
-from acidsql.engines.spark.session import runs_in_process
+from acidsql.engines.spark.session import master_of, runs_in_process
 from acidsql.layout.dir_names import parse_bucket_file
 from acidsql.model.ids import StatementId
 from acidsql.model.row_id import RowId, encode_bucket
@@ -121,7 +120,7 @@ def files_of_places(
     The driver writes what is small, and all files if the tasks would not run elsewhere: to hand
     them to Python processes takes longer.
     """
-    if (size is not None and size <= STRIPE_BYTES) or _tasks_run_here(spark):
+    if (size is not None and size <= STRIPE_BYTES) or runs_in_process(master_of(spark)):
         return [file for file in in_threads(write, places, None) if file is not None]
     if not places:
         return []
@@ -133,11 +132,6 @@ def files_of_places(
             yield files_batch([file for file in written if file is not None])
 
     return run_writers(numbers, run)
-
-
-def _tasks_run_here(spark: SparkSession) -> bool:
-    """Whether tasks run in the process of the driver. Spark Connect does not tell."""
-    return java_classes(spark) is not None and runs_in_process(spark.sparkContext.master)
 
 
 def written_file(

@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors, first_line, is_gone
-from acidsql.engines.spark.gateway import has_parents_spark, java_errors, require_own_spark
+from acidsql.engines.spark.gateway import (
+    has_parents_spark,
+    java_classes,
+    java_errors,
+    require_own_spark,
+)
 from acidsql.engines.spark.options import SparkOptions
 from acidsql.engines.spark.settings import ANALYSIS, PUSHED_NESTED
 from acidsql.errors import ConfigError, DependencyError, ExecutionError
@@ -56,7 +61,7 @@ whole.
 _REMOTE = frozenset({"spark.remote", "SPARK_REMOTE"})
 """Where either is set, Spark is a server of Spark Connect, with settings of its own."""
 _IN_PROCESS = re.compile(r"local(\[.*\])?")
-_IN_PROCESSES = re.compile(r"local-cluster\[.*\]")
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[.*\]")
 _starting = threading.Lock()
 
 
@@ -75,8 +80,14 @@ def runs_on_machine(master: str | None) -> bool:
     >>> runs_on_machine("local-cluster[1,1,1024]"), runs_on_machine("spark://localhost:7077")
     (True, False)
     """
-    here = master is not None and _IN_PROCESSES.fullmatch(master) is not None
-    return here or runs_in_process(master)
+    if master is None:
+        return False
+    return runs_in_process(master) or _LOCAL_CLUSTER.fullmatch(master) is not None
+
+
+def master_of(spark: SparkSession) -> str | None:
+    """The master of a session; None over Spark Connect, which does not tell."""
+    return None if java_classes(spark) is None else spark.sparkContext.master
 
 
 class SparkHolder:

@@ -139,16 +139,28 @@ def test_words_count_once_towards_the_most(tmp_path: Path, monkeypatch: pytest.M
         read([*same, other])
 
 
+def test_a_long_stripe_is_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [(1 + row // 90, P0, row) for row in range(0, 200, 2)]
+    file = selected(delete_file(tmp_path / "d", 9, ids).source)
+    whole = read([file])
+    monkeypatch.setattr(deleted_words, "FILE_BYTES_MAX", 0)
+    for rows in (1, 7, 64, 99, 100):
+        monkeypatch.setattr(deleted_words, "BATCH_ROWS", rows)
+        assert read([file]) == whole
+
+
 def test_a_file_with_too_much_is_not_read_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = selected(delete_file(tmp_path / "d", 9, [(1, P0, row) for row in range(3)]).source)
+    ids = [(1, P0, row) for row in range(0, 640, 64)]
+    file = selected(delete_file(tmp_path / "d", 9, ids).source)
     monkeypatch.setattr(deleted_words, "FILE_BYTES_MAX", 0)
-    monkeypatch.setattr(deleted_words, "STRIPE_ROWS_MAX", 2)
+    monkeypatch.setattr(deleted_words, "BATCH_ROWS", 2)
+    monkeypatch.setattr(deleted_words, "WORDS_MAX", 3)
     with pytest.raises(TooManyDeletesError):
         read([file])
-    monkeypatch.setattr(deleted_words, "STRIPE_ROWS_MAX", 3)
-    assert len(read([file])) == 3
+    monkeypatch.setattr(deleted_words, "WORDS_MAX", 10)
+    assert len(read([file])) == 10
 
 
 def test_inserts_delete_nothing(tmp_path: Path) -> None:
