@@ -107,6 +107,6 @@ def test_rows_of_the_same_transaction(session: Session, many: list[int]) -> None
 def test_parts_that_overlap_come_together() -> None:
     stretch = (0, 1, 2)
     bounds = {"a": (0, 9), "b": (5, 12), "c": (12, 20), "d": (21, 30), "e": (2, 3)}
-    parts = [encoded_deletes.Part(n, 1, {stretch: b}) for n, b in bounds.items()]
+    parts = [encoded_deletes.Part(n, 1, 1, {stretch: b}) for n, b in bounds.items()]
     found = [[p.path for p in some] for some in encoded_deletes._side_by_side(stretch, parts)]
     assert found == [["a", "e", "b", "c"], ["d"]]

@@ -33,7 +33,7 @@ from acidsql.engines.spark.encoded_changes import (
     encoded_versions,
     in_few_tasks,
 )
-from acidsql.engines.spark.encoded_deletes import write_encoded_deletes
+from acidsql.engines.spark.encoded_deletes import ROWS_MAX, write_encoded_deletes
 from acidsql.engines.spark.encoding import can_encode
 from acidsql.engines.spark.job import (
     collect_if_small,
@@ -198,15 +198,16 @@ class Changes:
         deletes = replace(self, legs=legs, set_columns=())
         if new.old_rows * _ID_BYTES <= driver_bytes(are_ids=True):
             return deletes.write_collected(new.old_ids())
-        if self.make_matches or self._has_fine_rows():
-            return deletes.write(new.frame_of_old_ids(spark), few=False)
+        if len(self.legs) == 1 and not self.make_matches and not self._has_fine_rows():
+            parts = in_threads(lambda path: Part.of(path, self.target.storage), new.paths, None)
+            if all(part.rows <= ROWS_MAX for part in parts):
+                return Written(self._deletes_of(spark, parts), np.zeros(0, np.int64), Ambiguous())
+        return deletes.write(new.frame_of_old_ids(spark), few=False)
+
+    def _deletes_of(self, spark: SparkSession, parts: Sequence[Part]) -> list[OutputFile]:
         texts = [partition_text(p.name) for p in self.scan.selection.partitions]
-        files = []
-        for number, leg in enumerate(self.legs):
-            paths = new.paths_of(number)
-            parts = in_threads(lambda path: Part.of(path, self.target.storage), paths, None)
-            files += write_encoded_deletes(spark, parts, texts, self.target, leg.statement_id)
-        return Written(files, np.zeros(0, np.int64), Ambiguous())
+        [leg] = self.legs
+        return write_encoded_deletes(spark, parts, texts, self.target, leg.statement_id)
 
     def _has_fine_rows(self) -> bool:
         """Whether rows have nanoseconds, which an update that keeps them must not write."""

@@ -19,7 +19,14 @@ from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection, source_of
 from acidsql.engines.spark.encoded_changes import EncodedVersions, encoded_versions
 from acidsql.engines.spark.encoding import can_encode, require_values
-from acidsql.engines.spark.new_values import HeldParts, NewValues, Part, Rows, by_first_part
+from acidsql.engines.spark.new_values import (
+    HeldParts,
+    NewValues,
+    Part,
+    Rows,
+    by_first_part,
+    threads_for,
+)
 from acidsql.engines.spark.parts import files_of_places, opened_path, written_file
 from acidsql.errors import ExecutionError
 from acidsql.model.ids import BucketId, StatementId
@@ -36,8 +43,10 @@ from acidsql.process.threads import STORAGE_THREADS, in_threads
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PART_BYTES_MAX = 512 << 20
-"""A part of Spark's may take so many bytes of memory."""
+_PART_BYTES_MAX = 1 << 30
+"""A part of Spark's may take so many bytes of memory. Of the rows of 128 MiB of a table, which is
+what Spark gives to a task, row ids and a number take a quarter of it or half.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +151,11 @@ class ColumnCopies:
             for (index, bucket_id), some in by_first_part(paths, parts)
         ]
         columns = self._narrow.columns
-        held = HeldParts(partial(Rows.of, columns=columns, storage=target.storage))
+        threads = threads_for(parts)
+        held = HeldParts(partial(Rows.of, columns=columns, storage=target.storage), threads)
         values = NewValues(parts, columns, held)
         copying = _Copying(target, self.table.columns, values)
-        files = files_of_places(spark, places, copying.file)
+        files = files_of_places(spark, places, copying.file, threads=threads)
         used = {old.home, *(file.directory for file in files)}
         for index, home in homes.items():
             if home not in used:

@@ -156,10 +156,6 @@ class EncodedVersions:
         """The paths of the files."""
         return [self._path(file) for file in self.files]
 
-    def paths_of(self, leg: int) -> list[str]:
-        """The paths of the files of a leg."""
-        return [self._path(file) for file in self.files if _leg(file) == leg]
-
     def _path(self, file: Encoded) -> str:
         return f"{self.directory}/{file.path}"
 

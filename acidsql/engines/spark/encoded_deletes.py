@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from acidsql.engines.output import Output, OutputFile, Target
 from acidsql.engines.rows import is_sorted, stretches
 from acidsql.engines.selection import source_of
-from acidsql.engines.spark.new_values import HeldParts, Part, Stretch, id_names, places_of
+from acidsql.engines.spark.new_values import (
+    HeldParts,
+    Part,
+    Stretch,
+    id_names,
+    places_of,
+    threads_for,
+)
 from acidsql.engines.spark.parts import files_of_places
 from acidsql.model.ids import StatementId
 from acidsql.model.row_id import decode_bucket
@@ -30,6 +37,9 @@ from acidsql.ports.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+ROWS_MAX = 1 << 23
+"""A part may have so many rows: their ids take some 400 MB of memory, in each thread or task."""
 
 _BATCH_ROWS = 1 << 20
 
@@ -51,7 +61,8 @@ def write_encoded_deletes(
             partition, _, bucket_property = stretch
             place = places[partition, decode_bucket(bucket_property)]
             place.setdefault(stretch, []).append(part)
-    held = HeldParts(partial(_row_numbers, storage=target.storage))
+    threads = threads_for(parts)
+    held = HeldParts(partial(_row_numbers, storage=target.storage), threads)
     deletes = _Deletes(target, statement_id, held)
     return files_of_places(
         spark,
@@ -60,6 +71,7 @@ def write_encoded_deletes(
             for (partition, bucket_id), found in places.items()
         ],
         deletes.file,
+        threads=threads,
     )
 
 

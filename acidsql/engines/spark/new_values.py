@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -38,12 +39,14 @@ Stretch = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of Spark's files: about the bytes that it takes in memory, and the rows that it may have.
+    """One of Spark's files: the number of its rows, about the bytes that they take in memory, and
+    which they may be.
 
     ``bounds`` are the lowest and the highest row number of each stretch.
     """
 
     path: str
+    rows: int
     bytes: int
     bounds: Mapping[Stretch, tuple[int, int]]
 
@@ -62,7 +65,7 @@ class Part:
                     numbers = ids.row_numbers[start:end]
                     low, high = bounds.get(key, (numbers[0], numbers[0]))
                     bounds[key] = min(low, int(numbers.min())), max(high, int(numbers.max()))
-        return cls(path, 2 * values, bounds)
+            return cls(path, opened.tail.rows, 2 * values, bounds)
 
     def may_have(self, partition: int, row_ids: RowIds) -> bool:
         """Whether some of these rows of a partition may be in the part."""
@@ -85,6 +88,12 @@ def by_first_part(
         for partition, _, bucket_property in part.bounds:
             first.setdefault((partition, decode_bucket(bucket_property)), number)
     return sorted(places.items(), key=lambda item: first.get(item[0], len(parts)))
+
+
+def threads_for(parts: Sequence[Part]) -> int:
+    """How many threads may have a part each."""
+    largest = max((part.bytes for part in parts), default=1)
+    return max(1, min(os.cpu_count() or 1, 2 * _HELD_BYTES_MAX // largest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +125,23 @@ class NewValues:
 
 
 class HeldParts(Generic[_T]):
-    """What was read of the parts that were used last, up to ``most`` bytes, or of the last part.
+    """What was read of the parts that were used last: ``least`` of them, and up to ``most`` bytes.
 
-    ``read`` reads the part at a path. Several threads may ask for one part, which is read once. A
-    task gets this by pickle. It holds the last part alone: a worker may have many tasks.
+    ``read`` reads the part at a path. Up to ``least`` threads may use this: each has a part of its
+    own, and would read it again and again if those of others took its place. If several ask for
+    one part, it is read once. A task gets this by pickle. It holds the last part alone: a worker may
+    have many tasks.
     """
 
-    def __init__(self, read: Callable[[str], _T], most: int = _HELD_BYTES_MAX) -> None:
+    def __init__(self, read: Callable[[str], _T], least: int, most: int = _HELD_BYTES_MAX) -> None:
         self._read = read
+        self._least = least
         self._most = most
         self._held: OrderedDict[str, tuple[int, Future[_T]]] = OrderedDict()
         self._guard = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return HeldParts, (self._read, 0)
+        return HeldParts, (self._read, 1, 0)
 
     def of(self, part: Part) -> _T:
         """What was read of a part."""
@@ -138,7 +150,7 @@ class HeldParts(Generic[_T]):
             if is_new:
                 self._held[part.path] = part.bytes, Future()
             self._held.move_to_end(part.path)
-            while len(self._held) > 1 and sum(b for b, _ in self._held.values()) > self._most:
+            while len(self._held) > self._least and self._bytes > self._most:
                 self._held.popitem(last=False)
             _, read = self._held[part.path]
         if is_new:
@@ -147,6 +159,10 @@ class HeldParts(Generic[_T]):
             except BaseException as error:
                 read.set_exception(error)
         return read.result()
+
+    @property
+    def _bytes(self) -> int:
+        return sum(size for size, _ in self._held.values())
 
 
 @dataclass(frozen=True, slots=True)

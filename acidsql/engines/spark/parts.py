@@ -114,14 +114,15 @@ def files_of_places(
     places: Sequence[_Place],
     write: Callable[[_Place], OutputFile | None],
     size: int | None = None,
+    threads: int | None = None,
 ) -> list[OutputFile]:
     """What ``write`` makes of the places: files of which most is copied from ``size`` bytes.
 
     The driver writes what is small, and all files if the tasks would not run elsewhere: to hand
-    them to Python processes takes longer.
+    them to Python processes takes longer. It has ``threads`` threads, or one for each processor.
     """
     if (size is not None and size <= STRIPE_BYTES) or runs_in_process(master_of(spark)):
-        return [file for file in in_threads(write, places, None) if file is not None]
+        return [file for file in in_threads(write, places, threads) if file is not None]
     if not places:
         return []
     numbers = spark.range(0, len(places), 1, len(places))
