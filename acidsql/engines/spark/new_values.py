@@ -129,8 +129,8 @@ class HeldParts(Generic[_T]):
 
     ``read`` reads the part at a path. Up to ``least`` threads may use this: each has a part of its
     own, and would read it again and again if those of others took its place. If several ask for
-    one part, it is read once. A task gets this by pickle. It holds the last part alone: a worker may
-    have many tasks.
+    one part, it is read once. A task gets this by pickle. It holds the last part alone: a worker
+    may have many tasks.
     """
 
     def __init__(self, read: Callable[[str], _T], least: int, most: int = _HELD_BYTES_MAX) -> None:
