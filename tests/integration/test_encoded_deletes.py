@@ -104,6 +104,18 @@ def test_rows_of_the_same_transaction(session: Session, many: list[int]) -> None
     assert len(many) == 3
 
 
+def test_parts_that_are_too_long_are_moved(
+    session: Session, many: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changed_rows, "ROWS_MAX", 10)
+    session.execute(f"CREATE TABLE t (k bigint, v string, p string) {ACID}")
+    insert(session, 0, 1000)
+    assert session.execute("DELETE FROM t WHERE k % 10 = 0").rows_deleted == 100
+    assert session.execute("UPDATE t SET v = 'w' WHERE k % 10 = 1").rows_updated == 100
+    assert keys(session) == [k for k in range(1000) if k % 10]
+    assert many == []
+
+
 def test_parts_that_overlap_come_together() -> None:
     stretch = (0, 1, 2)
     bounds = {"a": (0, 9), "b": (5, 12), "c": (12, 20), "d": (21, 30), "e": (2, 3)}

@@ -199,10 +199,12 @@ class Changes:
         if new.old_rows * _ID_BYTES <= driver_bytes(are_ids=True):
             return deletes.write_collected(new.old_ids())
         if len(self.legs) == 1 and not self.make_matches and not self._has_fine_rows():
-            parts = in_threads(lambda path: Part.of(path, self.target.storage), new.paths, None)
+            paths, storage = new.changing_paths, self.target.storage
+            parts = in_threads(lambda path: Part.of(path, storage), paths, None)
             if all(part.rows <= ROWS_MAX for part in parts):
                 return Written(self._deletes_of(spark, parts), np.zeros(0, np.int64), Ambiguous())
-        return deletes.write(new.frame_of_old_ids(spark), few=False)
+        with deletes.moved(new.frame_of_old_ids(spark)) as there:
+            return deletes.write_moved(there, there.frame)
 
     def _deletes_of(self, spark: SparkSession, parts: Sequence[Part]) -> list[OutputFile]:
         texts = [partition_text(p.name) for p in self.scan.selection.partitions]

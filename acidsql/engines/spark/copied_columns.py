@@ -109,9 +109,9 @@ class ColumnCopies:
         old = encoded_versions(named, self._narrow, self.target, [statement_id], 1, partition=home)
         if old is None:
             return None
-        require_values(old.paths, old.encoding, self.target)
+        require_values(old.changing_paths, old.encoding, self.target)
         storage = self.target.storage
-        parts = in_threads(lambda path: Part.of(path, storage), old.paths, None)
+        parts = in_threads(lambda path: Part.of(path, storage), old.changing_paths, None)
         if any(part.bytes > _PART_BYTES_MAX for part in parts):
             old.remove(with_delta=True)
             return None

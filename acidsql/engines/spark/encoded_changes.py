@@ -85,9 +85,8 @@ class EncodedVersions:
 
     def old_ids(self) -> pa.Table:
         """The ids of the old versions, with LEG and PARTITION."""
-        changing = [file for file in self.files if _leg(file) < self.changing]
         empty = pa.schema([*_ID_FIELDS, *_PLACE_FIELDS]).empty_table()
-        return pa.concat_tables([empty, *in_threads(self._old_ids, changing, None)])
+        return pa.concat_tables([empty, *in_threads(self._old_ids, self._changing, None)])
 
     def _old_ids(self, file: Encoded) -> pa.Table:
         path = self._path(file)
@@ -152,9 +151,13 @@ class EncodedVersions:
         self.target.storage.remove(delta if with_delta else self.directory)
 
     @property
-    def paths(self) -> list[str]:
-        """The paths of the files."""
-        return [self._path(file) for file in self.files]
+    def changing_paths(self) -> list[str]:
+        """The paths of the files of rows that have an old version."""
+        return [self._path(file) for file in self._changing]
+
+    @property
+    def _changing(self) -> list[Encoded]:
+        return [file for file in self.files if _leg(file) < self.changing]
 
     def _path(self, file: Encoded) -> str:
         return f"{self.directory}/{file.path}"
