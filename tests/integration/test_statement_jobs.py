@@ -88,7 +88,7 @@ def test_a_row_is_changed_by_one_job(table: Session, jobs: Callable[[str], int])
 
 
 @pytest.mark.usefixtures("no_table_is_small")
-@pytest.mark.parametrize(("rows_min", "expected"), [(1000, 1), (0, 3)])
+@pytest.mark.parametrize(("rows_min", "expected"), [(1000, 1), (0, 2)])
 def test_row_ids_alone_are_brought_at_once(
     table: Session,
     jobs: Callable[[str], int],
@@ -96,7 +96,7 @@ def test_row_ids_alone_are_brought_at_once(
     rows_min: int,
     expected: int,
 ) -> None:
-    """If they are too many for the driver, they are moved, and tasks write them."""
+    """If they are too many for the driver, a second job encodes them."""
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 1)
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", rows_min)
     assert jobs("DELETE FROM t WHERE k % 8 = 3 AND v <> 'x'") == expected
