@@ -114,11 +114,3 @@ def test_parts_that_are_too_long_are_moved(
     assert session.execute("UPDATE t SET v = 'w' WHERE k % 10 = 1").rows_updated == 100
     assert keys(session) == [k for k in range(1000) if k % 10]
     assert many == []
-
-
-def test_parts_that_overlap_come_together() -> None:
-    stretch = (0, 1, 2)
-    bounds = {"a": (0, 9), "b": (5, 12), "c": (12, 20), "d": (21, 30), "e": (2, 3)}
-    parts = [encoded_deletes.Part(n, 1, 1, {stretch: b}) for n, b in bounds.items()]
-    found = [[p.path for p in some] for some in encoded_deletes._side_by_side(stretch, parts)]
-    assert found == [["a", "e", "b", "c"], ["d"]]

@@ -33,7 +33,7 @@ from acidsql.engines.spark.encoded_changes import (
     encoded_versions,
     in_few_tasks,
 )
-from acidsql.engines.spark.encoded_deletes import ROWS_MAX, write_encoded_deletes
+from acidsql.engines.spark.encoded_deletes import write_encoded_deletes
 from acidsql.engines.spark.encoding import can_encode
 from acidsql.engines.spark.job import (
     collect_if_small,
@@ -43,13 +43,12 @@ from acidsql.engines.spark.job import (
     run_tasks,
 )
 from acidsql.engines.spark.moved import MovedRows, moved
-from acidsql.engines.spark.new_values import Part
+from acidsql.engines.spark.new_values import ROWS_MAX, Part, parts_in_order
 from acidsql.engines.spark.read import Scan
 from acidsql.model.ids import StatementId
 from acidsql.model.predicate import Predicate
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.model.table import Table
-from acidsql.process.threads import in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -198,10 +197,10 @@ class Changes:
         deletes = replace(self, legs=legs, set_columns=())
         if new.old_rows * _ID_BYTES <= driver_bytes(are_ids=True):
             return deletes.write_collected(new.old_ids())
-        if len(self.legs) == 1 and not self.make_matches and not self._has_fine_rows():
-            paths, storage = new.changing_paths, self.target.storage
-            parts = in_threads(lambda path: Part.of(path, storage), paths, None)
-            if all(part.rows <= ROWS_MAX for part in parts):
+        is_alone = len(self.legs) == 1 and not self.make_matches
+        if is_alone and new.rows_max <= ROWS_MAX and not self._has_fine_rows():
+            parts = parts_in_order(new.changing_paths, self.target.storage)
+            if parts is not None:
                 return Written(self._deletes_of(spark, parts), np.zeros(0, np.int64), Ambiguous())
         with deletes.moved(new.frame_of_old_ids(spark)) as there:
             return deletes.write_moved(there, there.frame)

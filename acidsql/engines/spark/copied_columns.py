@@ -20,11 +20,13 @@ from acidsql.engines.selection import Selection, source_of
 from acidsql.engines.spark.encoded_changes import EncodedVersions, encoded_versions
 from acidsql.engines.spark.encoding import can_encode, require_values
 from acidsql.engines.spark.new_values import (
+    ROWS_MAX,
     HeldParts,
     NewValues,
     Part,
     Rows,
     by_first_part,
+    parts_in_order,
     threads_for,
 )
 from acidsql.engines.spark.parts import files_of_places, opened_path, written_file
@@ -101,7 +103,8 @@ class ColumnCopies:
     def write(self, rows: DataFrame, statement_id: StatementId) -> CopiedVersions | None:
         """Write the new versions.
 
-        None if they take too much memory, or if Spark's writer cannot encode one of the texts. Then
+        None if they take too much memory, if their order is not that of the files, or if Spark's
+        writer cannot encode one of the texts. Then
         nothing is written. ConstraintViolationError for a null in a column that may have none.
         """
         home = self._partition(self.selection.inserts[0].partition)
@@ -110,9 +113,10 @@ class ColumnCopies:
         if old is None:
             return None
         require_values(old.changing_paths, old.encoding, self.target)
-        storage = self.target.storage
-        parts = in_threads(lambda path: Part.of(path, storage), old.changing_paths, None)
-        if any(part.bytes > _PART_BYTES_MAX for part in parts):
+        parts = None
+        if old.rows_max <= ROWS_MAX:
+            parts = parts_in_order(old.changing_paths, self.target.storage)
+        if parts is None or any(part.bytes > _PART_BYTES_MAX for part in parts):
             old.remove(with_delta=True)
             return None
         files = self._files(rows.sparkSession, parts, old, statement_id)

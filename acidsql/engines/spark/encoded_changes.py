@@ -70,7 +70,8 @@ class EncodedVersions:
     ``statement_ids`` are those of the legs. The first ``changing`` legs act on rows, which have an
     old version each. ``home`` is the delta of the first leg, in which the directory lies, and
     ``partition`` the partition whose delta it is.
-    Each of the ``files`` has rows; those of the changing legs have ``old_rows``.
+    Each of the ``files`` has rows, ``rows_max`` at most; those of the changing legs have
+    ``old_rows`` together.
     """
 
     target: Target
@@ -82,6 +83,7 @@ class EncodedVersions:
     directory: OwnPath
     files: Sequence[Encoded]
     old_rows: int
+    rows_max: int
 
     def old_ids(self) -> pa.Table:
         """The ids of the old versions, with LEG and PARTITION."""
@@ -202,7 +204,7 @@ def encoded_versions(
     directory = new_directory(target, home, partition)
     named = _named(rows, encoding, bucket)
     if not encoding.write(named, str(directory)):
-        target.storage.remove(directory)
+        target.storage.remove(target.own(partition, home))
         return None
     every = encoded_files(directory, target)
     counts = in_threads(
@@ -212,7 +214,16 @@ def encoded_versions(
     files = [file for file, count in found if count]
     old = sum(count for file, count in found if _leg(file) < changing)
     return EncodedVersions(
-        target, statement_ids, changing, encoding, partition, home, directory, files, old
+        target=target,
+        statement_ids=statement_ids,
+        changing=changing,
+        encoding=encoding,
+        partition=partition,
+        home=home,
+        directory=directory,
+        files=files,
+        old_rows=old,
+        rows_max=max(counts, default=0),
     )
 
 

@@ -25,6 +25,7 @@ from acidsql.engines.spark.new_values import (
     Stretch,
     id_names,
     places_of,
+    side_by_side,
     threads_for,
 )
 from acidsql.engines.spark.parts import files_of_places
@@ -37,9 +38,6 @@ from acidsql.ports.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-ROWS_MAX = 1 << 23
-"""A part may have so many rows: their ids take some 400 MB of memory, in each thread or task."""
 
 _BATCH_ROWS = 1 << 20
 
@@ -103,26 +101,12 @@ class _Deletes:
     def _row_ids(self, place: _Place) -> Iterator[pa.RecordBatch]:
         """The row ids of a place in their order."""
         for stretch in sorted(place.parts):
-            for parts in _side_by_side(stretch, place.parts[stretch]):
+            for parts in side_by_side(stretch, place.parts[stretch]):
                 numbers = np.concatenate([self.held.of(part)[stretch] for part in parts])
                 if len(parts) > 1:
                     numbers.sort()
                 for start in range(0, len(numbers), _BATCH_ROWS):
                     yield _batch(stretch, numbers[start : start + _BATCH_ROWS])
-
-
-def _side_by_side(stretch: Stretch, parts: Sequence[Part]) -> Iterator[list[Part]]:
-    """The parts in the order of their row numbers. Those that overlap come together."""
-    together: list[Part] = []
-    end = -1
-    for part in sorted(parts, key=lambda part: part.bounds[stretch]):
-        low, high = part.bounds[stretch]
-        if together and low > end:
-            yield together
-            together = []
-        together.append(part)
-        end = max(end, high)
-    yield together
 
 
 def _row_numbers(path: str, storage: Storage) -> Mapping[Stretch, Longs]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Lock
@@ -25,6 +25,7 @@ from acidsql.orc.reader import OrcInput, open_orc
 from acidsql.orc.schema import ROW_ID_COLUMNS, row_schema
 from acidsql.orc.statistics import file_statistics, least_bytes
 from acidsql.ports.storage import Storage
+from acidsql.process.threads import in_threads
 
 _T = TypeVar("_T")
 
@@ -32,6 +33,12 @@ _HELD_BYTES_MAX = 1 << 30
 """So many bytes of parts are held. Rows that follow each other in a file are in one part, or in
 two. But of small files, which Spark sorts by their sizes, a part has many.
 """
+
+ROWS_MAX = 1 << 23
+"""A part may have so many rows: their ids take some 400 MB of memory, in each thread or task."""
+
+_MIXED_MAX = 4
+"""How often a part may overlap others, on average."""
 
 Stretch = tuple[int, int, int]
 """A partition, a write id and a bucket property."""
@@ -75,6 +82,45 @@ class Part:
             if bounds and bounds[0] <= numbers.max() and numbers.min() <= bounds[1]:
                 return True
         return False
+
+
+def parts_in_order(paths: Sequence[str], storage: Storage) -> list[Part] | None:
+    """The parts at these paths. None if they `are_mixed`."""
+    parts = in_threads(lambda path: Part.of(path, storage), paths, None)
+    return None if are_mixed(parts) else parts
+
+
+def are_mixed(parts: Sequence[Part]) -> bool:
+    """Whether parts would have to be read again and again, or many at once.
+
+    That is so where a shuffle has mixed the rows of all files, as the join with a subquery or with
+    very many delete events does.
+    """
+    of_stretch: dict[Stretch, list[Part]] = defaultdict(list)
+    for part in parts:
+        for stretch in part.bounds:
+            of_stretch[stretch].append(part)
+    mixed = 0
+    for stretch, some in of_stretch.items():
+        for together in side_by_side(stretch, some):
+            mixed += len(together) - 1
+            if len(together) > 1 and sum(part.rows for part in together) > _MIXED_MAX * ROWS_MAX:
+                return True
+    return mixed > _MIXED_MAX * len(parts)
+
+
+def side_by_side(stretch: Stretch, parts: Sequence[Part]) -> Iterator[list[Part]]:
+    """The parts in the order of their row numbers. Those that overlap come together."""
+    together: list[Part] = []
+    end = -1
+    for part in sorted(parts, key=lambda part: part.bounds[stretch]):
+        low, high = part.bounds[stretch]
+        if together and low > end:
+            yield together
+            together = []
+        together.append(part)
+        end = max(end, high)
+    yield together
 
 
 def by_first_part(

@@ -48,6 +48,9 @@ _COLUMNS_MAX = 640
 however few rows there are: of 50 columns in 64 buckets, 100 rows in each bucket took 1.1 GB.
 """
 
+_TASKS_MAX = 4096
+"""So many tasks make files of places at most."""
+
 _OPEN_MAX = 256
 """So many parts a place has at most: a task that joins them has all of them open."""
 
@@ -125,7 +128,7 @@ def files_of_places(
         return [file for file in in_threads(write, places, threads) if file is not None]
     if not places:
         return []
-    numbers = spark.range(0, len(places), 1, len(places))
+    numbers = spark.range(0, len(places), 1, min(len(places), _TASKS_MAX))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
