@@ -268,8 +268,9 @@ def document(results: Results) -> Iterator[str]:
         [LABELS[s], *(show_figure(results.figures.get((s, e))) for e in engines)] for s in steps
     )
     yield from table(["statement", *engines.values()], seconds)
-    if any(found.peak_mib for found in results.figures.values()):
-        yield from memory(results, steps)
+    known = {step for (step, _), found in results.figures.items() if found.peak_mib}
+    if known:
+        yield from memory(results, [step for step in steps if step in known])
     if scale == 1:
         yield COSTS.read_text()
     yield "## How it was measured"
