@@ -24,7 +24,7 @@ from acidsql.model.snapshot import Range, ValidTxnList
 from acidsql.model.table import TableKind
 from acidsql.orc.belonging import require_columns, require_kind, require_plain
 from acidsql.orc.footer import FileTail, read_tail
-from acidsql.orc.reader import valid_length
+from acidsql.orc.reader import opened_source, valid_length
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage, list_marked_files, missing_directory
 from acidsql.process.threads import STORAGE_THREADS, in_threads
@@ -209,6 +209,12 @@ def opened_files(
 def source_of(path: str, storage: Storage) -> BinaryIO | str:
     """What the ORC reader opens: a local path, or a stream."""
     return storage.local_path(path) or storage.open_input(path)
+
+
+def tail_of(path: str, storage: Storage) -> FileTail:
+    """The tail of a file. MissingFileError or CorruptFileError as from `read_tail`."""
+    with opened_source(source_of(path, storage), path) as source:
+        return read_tail(source, path)
 
 
 def _files(index: int, partition: PartitionLocation, directory: SelectedDir) -> list[SelectedFile]:

@@ -33,6 +33,11 @@ FEW = settings(
 )
 CODECS = ["none", "zlib", "snappy", "lz4", "zstd"]
 SHORT = ["zlib"]
+EACH_CODEC = pytest.mark.parametrize(
+    "codec",
+    [c if c in SHORT else pytest.param(c, marks=pytest.mark.thorough) for c in CODECS],
+)
+FEWER = settings(FEW, max_examples=settings().max_examples // 5)
 
 
 @dataclass(frozen=True)
@@ -129,10 +134,7 @@ def some_rows(count: int, seed: int) -> pa.RecordBatch:
     )
 
 
-@pytest.mark.parametrize(
-    "codec",
-    [c if c in SHORT else pytest.param(c, marks=pytest.mark.thorough) for c in CODECS],
-)
+@EACH_CODEC
 @FEW
 @given(calls=writes(edges, 4), after=firsts)
 @example(

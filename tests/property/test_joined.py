@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.engines.row_files import RowFormat, RowWriter
@@ -21,7 +21,7 @@ from acidsql.orc.joined import join_rows
 from acidsql.orc.reader import read_events
 from acidsql.orc.stripe_copy import Form
 from acidsql.orc.writer import EventWriter
-from tests.property.test_event_columns import CODECS, OF, SHORT, some_rows
+from tests.property.test_event_columns import EACH_CODEC, FEWER, OF, some_rows
 from tests.unit.orc.events import columns
 
 FIRST = RowId(WriteId(7), encode_bucket(BucketId(3), StatementId(2)), 0)
@@ -55,15 +55,8 @@ def events_of(path: Path) -> pa.Table:
 rows_of_part = st.lists(st.sampled_from([1, 2, 700, 9_999, 10_000, 12_001]), max_size=3)
 
 
-@pytest.mark.parametrize(
-    "codec",
-    [c if c in SHORT else pytest.param(c, marks=pytest.mark.thorough) for c in CODECS],
-)
-@settings(
-    max_examples=settings().max_examples // 5,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@EACH_CODEC
+@FEWER
 @given(parts=st.lists(rows_of_part, min_size=1, max_size=4))
 def test_parts_hold_what_one_file_holds(tmp_path: Path, codec: str, parts: list[list[int]]) -> None:
     names, all_rows = [], []

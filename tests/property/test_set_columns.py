@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acidsql.check.events import Findings, checked_events
@@ -24,7 +24,7 @@ from acidsql.orc.reader import open_orc, read_events
 from acidsql.orc.set_columns import NewVersions, can_set_columns, set_columns
 from acidsql.orc.stripe_copy import Form
 from acidsql.orc.writer import EventWriter, WrittenFile
-from tests.property.test_event_columns import CODECS, OF, SHORT, keys_of, some_rows
+from tests.property.test_event_columns import EACH_CODEC, FEWER, OF, keys_of, some_rows
 from tests.unit.orc.events import columns
 from tests.unit.orc.streams import assert_positions
 
@@ -93,15 +93,8 @@ def assert_whole(path: Path, rows: int) -> None:
         assert_positions(source, read_tail(str(path)), keys_of(FIRST, rows))
 
 
-@pytest.mark.parametrize(
-    "codec",
-    [c if c in SHORT else pytest.param(c, marks=pytest.mark.thorough) for c in CODECS],
-)
-@settings(
-    max_examples=settings().max_examples // 5,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@EACH_CODEC
+@FEWER
 @given(
     files=st.lists(
         st.tuples(st.integers(1, len(OF)), st.lists(stripe, min_size=1, max_size=4)),

@@ -43,8 +43,8 @@ from acidsql.engines.spark.job import (
     run_tasks,
 )
 from acidsql.engines.spark.moved import MovedRows, moved
-from acidsql.engines.spark.new_values import ROWS_MAX, Part, parts_in_order
 from acidsql.engines.spark.read import Scan
+from acidsql.engines.spark.row_id_parts import ROWS_MAX, Part, parts_in_order
 from acidsql.model.ids import StatementId
 from acidsql.model.predicate import Predicate
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
@@ -121,7 +121,7 @@ class Changes:
 
     def _copied(self, rows: DataFrame) -> Written | None:
         """Write new versions of all rows, copying what is not set; None if that cannot be."""
-        if not self.set_columns:
+        if not self.set_columns or self._has_fine_rows():
             return None
         copies = ColumnCopies.of(
             rows, self.table, self.target, self.set_columns, self.scan.selection
@@ -198,7 +198,7 @@ class Changes:
         if new.old_rows * _ID_BYTES <= driver_bytes(are_ids=True):
             return deletes.write_collected(new.old_ids())
         is_alone = len(self.legs) == 1 and not self.make_matches
-        if is_alone and new.rows_max <= ROWS_MAX and not self._has_fine_rows():
+        if is_alone and new.rows_max <= ROWS_MAX:
             parts = parts_in_order(new.changing_paths, self.target.storage)
             if parts is not None:
                 return Written(self._deletes_of(spark, parts), np.zeros(0, np.int64), Ambiguous())

@@ -16,30 +16,27 @@ from typing import TYPE_CHECKING
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.output import OutputFile, Target, partition_text
 from acidsql.engines.rows import CHANGED_ROW_ID
-from acidsql.engines.selection import Selection, source_of
+from acidsql.engines.selection import Selection, tail_of
 from acidsql.engines.spark.encoded_changes import EncodedVersions, encoded_versions
 from acidsql.engines.spark.encoding import can_encode, require_values
-from acidsql.engines.spark.new_values import (
+from acidsql.engines.spark.new_values import NewValues, Rows
+from acidsql.engines.spark.parts import files_of_places, opened_path, written_file
+from acidsql.engines.spark.row_id_parts import (
     ROWS_MAX,
     HeldParts,
-    NewValues,
     Part,
-    Rows,
     by_first_part,
     parts_in_order,
     threads_for,
 )
-from acidsql.engines.spark.parts import files_of_places, opened_path, written_file
 from acidsql.errors import ExecutionError
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.row_id import RowId
 from acidsql.model.table import Column, Table
-from acidsql.orc.footer import FileTail, read_tail
-from acidsql.orc.reader import opened_source
+from acidsql.orc.footer import FileTail
 from acidsql.orc.set_columns import NewVersions, can_set_columns, set_columns, values_of
 from acidsql.orc.writer import WrittenFile
-from acidsql.ports.storage import Storage
 from acidsql.process.threads import STORAGE_THREADS, in_threads
 
 if TYPE_CHECKING:
@@ -80,7 +77,7 @@ class ColumnCopies:
         if any(f.first or f.length is not None or f.bucket_id is None for f in files):
             return None
         paths = [file.path for file in files]
-        tails = in_threads(lambda path: _tail(path, target.storage), paths, STORAGE_THREADS)
+        tails = in_threads(lambda path: tail_of(path, target.storage), paths, STORAGE_THREADS)
         alike = can_set_columns(tails, table.columns, target.format.compression)
         return found if alike and found._has_values(tails) else None
 
@@ -104,8 +101,9 @@ class ColumnCopies:
         """Write the new versions.
 
         None if they take too much memory, if their order is not that of the files, or if Spark's
-        writer cannot encode one of the texts. Then
-        nothing is written. ConstraintViolationError for a null in a column that may have none.
+        writer cannot encode one of the texts. Then nothing is written.
+
+        ConstraintViolationError for a null in a column that may have none.
         """
         home = self._partition(self.selection.inserts[0].partition)
         named = rows.select(*map(quote, self.names), PARTITION, *CHANGED_ROW_ID)
@@ -215,8 +213,3 @@ class _Copying:
             return file
         self.target.remove_attempt(file)
         return None
-
-
-def _tail(path: str, storage: Storage) -> FileTail:
-    with opened_source(source_of(path, storage), path) as source:
-        return read_tail(source, path)

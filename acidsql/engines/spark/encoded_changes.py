@@ -17,7 +17,7 @@ import pyarrow as pa
 from acidsql.engines.changes import LEG, PARTITION
 from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID, Placement
-from acidsql.engines.selection import source_of
+from acidsql.engines.selection import source_of, tail_of
 from acidsql.engines.spark.encoding import (
     Encoded,
     Encoding,
@@ -39,8 +39,7 @@ from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.own_path import OwnPath
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Table
-from acidsql.orc.footer import read_tail
-from acidsql.orc.reader import open_orc, opened_source
+from acidsql.orc.reader import open_orc
 from acidsql.orc.writer import STRIPE_BYTES
 from acidsql.process.threads import STORAGE_THREADS, in_threads
 
@@ -208,7 +207,9 @@ def encoded_versions(
         return None
     every = encoded_files(directory, target)
     counts = in_threads(
-        lambda file: _count(f"{directory}/{file.path}", target), every, STORAGE_THREADS
+        lambda file: tail_of(f"{directory}/{file.path}", target.storage).rows,
+        every,
+        STORAGE_THREADS,
     )
     found = list(zip(every, counts, strict=True))
     files = [file for file, count in found if count]
@@ -260,8 +261,3 @@ def _named(rows: DataFrame, encoding: Encoding, bucket: Column | None) -> DataFr
     named = rows.toDF(*(new.get(name, name) for name in rows.columns))
     added = {_LEG: F.col(LEG), _BUCKET: F.lit(0) if bucket is None else bucket}
     return named.select("*", *(added[name].alias(name) for name in encoding.directories))
-
-
-def _count(path: str, target: Target) -> int:
-    with opened_source(source_of(path, target.storage), path) as source:
-        return read_tail(source, path).rows

@@ -1,7 +1,7 @@
 """Delete events of row ids that Spark has encoded, however many they are.
 
-The ids of a bucket are read part by part, in the order of their file. So no more than a few parts
-are in memory.
+The ids of a bucket are read part by part, in the order of their file. `HeldParts` says how many
+parts are in memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from acidsql.engines.output import Output, OutputFile, Target
 from acidsql.engines.rows import is_sorted, stretches
 from acidsql.engines.selection import source_of
-from acidsql.engines.spark.new_values import (
+from acidsql.engines.spark.parts import files_of_places
+from acidsql.engines.spark.row_id_parts import (
     HeldParts,
     Part,
     Stretch,
@@ -28,7 +29,6 @@ from acidsql.engines.spark.new_values import (
     side_by_side,
     threads_for,
 )
-from acidsql.engines.spark.parts import files_of_places
 from acidsql.model.ids import StatementId
 from acidsql.model.row_id import decode_bucket
 from acidsql.orc.keys import Longs

@@ -14,7 +14,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from acidsql.engines.output import TABLE_ITSELF, Target
-from acidsql.engines.selection import source_of
+from acidsql.engines.selection import tail_of
 from acidsql.engines.spark.causes import causes
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.session import master_of, runs_on_machine
@@ -26,7 +26,6 @@ from acidsql.model.table import Table, TableKind
 from acidsql.model.types import ColumnType, DecimalType, PrimitiveType
 from acidsql.orc.adopted import model_file
 from acidsql.orc.footer import read_tail
-from acidsql.orc.reader import opened_source
 from acidsql.orc.statistics import file_statistics
 from acidsql.process.threads import STORAGE_THREADS, in_threads
 
@@ -205,8 +204,7 @@ def require_values(paths: Sequence[str], encoding: Encoding, target: Target) -> 
     required = {name: fact for name, fact in target.required.columns.items() if name in names}
 
     def check(path: str) -> None:
-        with opened_source(source_of(path, target.storage), path) as source:
-            tail = read_tail(source, path)
+        tail = tail_of(path, target.storage)
         # Each column has one in the file, behind the root: none has parts.
         said = dict(zip(names, file_statistics(tail, path)[1:], strict=False))
         for name, fact in required.items():

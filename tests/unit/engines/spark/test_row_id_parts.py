@@ -1,8 +1,8 @@
-"""acidsql/engines/spark/new_values.py: which parts are read together, and which too often."""
+"""acidsql/engines/spark/row_id_parts.py: which parts are read together, and which too often."""
 
 from __future__ import annotations
 
-from acidsql.engines.spark.new_values import ROWS_MAX, Part, are_mixed, side_by_side
+from acidsql.engines.spark.row_id_parts import ROWS_MAX, Part, are_mixed, side_by_side
 
 STRETCH = (0, 1, 2)
 
