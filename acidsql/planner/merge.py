@@ -13,7 +13,7 @@ from acidsql.model.names import quote_identifier
 from acidsql.model.table import Column, Table
 from acidsql.planner.defaults import default_value
 from acidsql.planner.names import Names, find_acid_target, find_column
-from acidsql.planner.predicates import Arguments, conjunct_predicates, conjuncts
+from acidsql.planner.predicates import Arguments, conjunct_predicates, conjuncts, says_only
 from acidsql.planner.rules import Rules
 from acidsql.planner.text import Lowering, mentioned_hidden, refuse_stars
 from acidsql.planner.update import placing_columns, plan_assignments
@@ -68,6 +68,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rule
         not_matched=tuple(not_matched),
         by_source=tuple(by_source),
         keys=keys,
+        on_is_keys=len(keys) == len([*conjuncts(statement.on.tree)]),
         # A row for which the condition is false is not matched by the source.
         predicates=() if by_source else tuple(predicates),
         hidden=hidden_columns(table, hidden),
@@ -125,8 +126,11 @@ class _MergePlanner:
         if clause.by_source:
             self._refuse_columns(self.source_alias, "the source", clause)
         condition = self._condition(clause.condition)
+        asks_target = self._asks_target(clause.condition)
         if isinstance(clause, MergeDelete):
-            return DeleteLeg(statement_id=statement_id, condition=condition)
+            return DeleteLeg(
+                statement_id=statement_id, condition=condition, asks_target=asks_target
+            )
         if clause.assignments is None:
             assignments = self._update_star(clause)
         else:
@@ -136,6 +140,7 @@ class _MergePlanner:
         return UpdateLeg(
             statement_id=statement_id,
             condition=condition,
+            asks_target=asks_target,
             assignments=assignments,
             moves=any(a.column in placing_columns(self.table) for a in assignments),
         )
@@ -178,6 +183,14 @@ class _MergePlanner:
 
     def _condition(self, fragment: Fragment | None) -> SqlText | None:
         return None if fragment is None else self.lowering.text(fragment)
+
+    def _asks_target(self, fragment: Fragment | None) -> bool:
+        if fragment is None:
+            return False
+        columns = {c.name for c in self.table.all_columns}
+        qualifiers = {self.alias.lower()}
+        arguments = self.lowering.arguments
+        return says_only(fragment.tree, self.table, qualifiers, arguments, columns, bare=False)
 
     def _insert_columns(self, clause: MergeInsert) -> tuple[Column, ...]:
         if clause.columns is None:

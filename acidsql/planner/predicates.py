@@ -79,13 +79,15 @@ def says_only(
     qualifiers: set[str],
     arguments: Arguments,
     columns: Collection[str],
+    *,
+    bare: bool = True,
 ) -> bool:
     """Whether a condition is a conjunction of predicates on these columns, and nothing else.
 
     Then it is true of exactly those rows of which all its `conjunct_predicates` are true.
     """
     for conjunct in conjuncts(condition):
-        found = [*_predicates(conjunct, table, qualifiers, arguments, bare=True)]
+        found = [*_predicates(conjunct, table, qualifiers, arguments, bare=bare)]
         if not found or any(p.column not in columns for p in found):
             return False
     return True

@@ -18,10 +18,15 @@ from acidsql.plans.update import SetColumn
 
 
 class Leg(Node):
-    """What one clause of a MERGE writes, under a statement id of its own."""
+    """What one clause of a MERGE writes, under a statement id of its own.
+
+    With ``asks_target``, the condition compares columns of the target with literals, and says
+    nothing else: it may be asked of any row of the target.
+    """
 
     statement_id: StatementId
     condition: SqlText | None
+    asks_target: bool = False
 
 
 class UpdateLeg(Leg):
@@ -66,7 +71,8 @@ class MergePlan(Node):
     row. Each has the order of the text: the first leg whose condition holds acts on a row.
     ``source`` is a query, whose columns the expressions know under ``source_alias``. With ``keys``,
     the least and the greatest source key prune the scan of the target, unless there are legs
-    ``by_source``. ``hidden`` are the hidden columns of the target that the texts may mention.
+    ``by_source``. With ``on_is_keys``, ``on`` compares the keys and says nothing else.
+    ``hidden`` are the hidden columns of the target that the texts may mention.
     ``common`` are the expressions of a WITH, which all texts may read.
     ``written_as`` is UPDATE or DELETE if the text is UPDATE … FROM or DELETE … USING.
     ``source_columns`` are the names that the source's columns must have when the plan is carried
@@ -83,6 +89,7 @@ class MergePlan(Node):
     not_matched: tuple[InsertLeg, ...]
     by_source: tuple[ChangingLeg, ...] = ()
     keys: tuple[KeyPair, ...] = ()
+    on_is_keys: bool = False
     predicates: tuple[Predicate, ...] = ()
     hidden: tuple[HiddenColumn, ...] = ()
     common: tuple[SharedSource, ...] = ()

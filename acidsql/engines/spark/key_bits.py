@@ -7,7 +7,6 @@ keys, that takes as long as the scan.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +23,9 @@ _BITS_EACH = 16
 With these, one or two rows in a hundred are taken for such that may have a key.
 """
 
+_BITS_MIN = 10
+"""There are 2 ** 10 bits or more. So statements with few keys share the code that is generated."""
+
 _WORD = 6
 """A word has 2 ** 6 bits."""
 
@@ -33,10 +35,11 @@ def key_words(hashes: NDArray[np.int64]) -> NDArray[np.uint64]:
 
     The first and the last bits of a hash are the numbers of its two bits.
 
-    >>> [int(word) for word in key_words(np.array([0, 3, -1 << 63]))]
-    [4294967305]
+    >>> words = key_words(np.array([0, 3, -1 << 63]))
+    >>> len(words), int(words[0]), int(words[8])
+    (16, 9, 1)
     """
-    length = max(_WORD, (len(hashes) * _BITS_EACH - 1).bit_length())
+    length = max(_BITS_MIN, (len(hashes) * _BITS_EACH - 1).bit_length())
     whole = hashes.view(np.uint64)
     bits = np.zeros(1 << length, np.bool_)
     bits[whole >> np.uint64(64 - length)] = True
@@ -44,29 +47,26 @@ def key_words(hashes: NDArray[np.int64]) -> NDArray[np.uint64]:
     return np.packbits(bits, bitorder="little").view("<u8")
 
 
-def may_be_key(
-    spark: SparkSession, words: NDArray[np.uint64], columns: Sequence[str]
-) -> Column | None:
-    """The condition that both bits of the columns' hash (`xxhash64`) are set; it is never null.
+def may_be_key(spark: SparkSession, words: NDArray[np.uint64], whole: str) -> Column | None:
+    """The condition that both bits of the hash ``whole``, a text of SQL, are set; never null.
 
     None if Spark's classes cannot be reached.
     """
     return by_gateway(
         spark,
-        lambda java: _may_be_key(java, spark, words, columns),
+        lambda java: _may_be_key(java, spark, words, whole),
         "the keys of a source are joined with the rows of the target twice",
     )
 
 
 def _may_be_key(
-    java: JavaClasses, spark: SparkSession, words: NDArray[np.uint64], columns: Sequence[str]
+    java: JavaClasses, spark: SparkSession, words: NDArray[np.uint64], whole: str
 ) -> Column:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     calls = JavaCalls(java, spark)
     length = len(words).bit_length() - 1 + _WORD
     held = calls.broadcast(calls.array_data(words.view(np.int64)))
-    whole = f"xxhash64({', '.join(columns)})"
 
     def is_set(place: str) -> Column:
         number = F.expr(f"cast(shiftright({place}, {_WORD}) as int)")

@@ -10,7 +10,7 @@ values, come from one evaluation: a clause's condition stands once in the query.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,6 +36,7 @@ from acidsql.engines.spark.insert import (
     write_inserted_rows,
 )
 from acidsql.engines.spark.job import Job, collect_source, is_row_by_row, parallelism
+from acidsql.engines.spark.known_keys import KnownKeys
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.merge_candidates import candidates, moved_by_keys
 from acidsql.engines.spark.merge_pairs import SOURCE, Pairs, when
@@ -131,13 +132,29 @@ def _has_arrow_type(kind: DataType) -> bool:
 class _Collected:
     """A source whose ``rows`` the driver holds, numbered by SOURCE_ROW.
 
-    Its keys prune the ``scan`` of the target; ``keys_listed`` tells if they are listed there.
+    Its ``keys`` prune the ``scan`` of the target; ``keys_listed`` tells if they are listed there.
+    They are None if values are converted to be compared, or if rows without a match matter, too.
     """
 
     columns: SourceColumns
     rows: pa.Table
     scan: Scan
     keys_listed: bool
+    keys: KnownKeys | None
+
+    def near(self) -> DataFrame | None:
+        """The rows of the scan that may have one of the keys; None if that is unknown."""
+        return self.keys.near(self.scan.frame) if self.keys else None
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether a join compares each row of the scan with each of the source.
+
+        Any other join takes a job, to send the source to all tasks. To compare takes none, but a
+        row of the scan takes as many comparisons as the source has rows. That is little only where
+        listed keys have left few rows but matches.
+        """
+        return self.keys_listed and self.rows.num_rows <= _COMPARED
 
 
 class _Merge:
@@ -163,14 +180,8 @@ class _Merge:
 
     def with_collected(self, frame: DataFrame, rows: pa.Table) -> list[OutputFile]:
         """One scan of the target, pruned by the source's keys and joined with its rows."""
+        source = self._collected(frame, rows)
         by_source = bool(self.plan.by_source)
-        predicates = () if by_source else tuple(key_predicates(self.plan.keys, self.table, rows))
-        source = _Collected(
-            columns=SourceColumns(self.plan, self.table, frame.schema),
-            rows=rows.append_column(SOURCE_ROW, pa.array(np.arange(rows.num_rows))),
-            scan=self._scan(predicates),
-            keys_listed=are_listed(self.plan.keys, predicates),
-        )
         files: list[OutputFile] = []
         matched = np.zeros(rows.num_rows, bool)
         if source.scan.selection.inserts and (rows.num_rows or by_source):
@@ -187,32 +198,65 @@ class _Merge:
             self._joined(source, self.pairs, source.columns.fields)
         return files + self._inserted_collected(source, ~matched)
 
+    def _collected(self, frame: DataFrame, rows: pa.Table) -> _Collected:
+        """The source, and what its ``rows`` tell of the rows of the target that they match."""
+        plan, numbered = self.plan, rows.append_column(SOURCE_ROW, pa.array(np.arange(len(rows))))
+        predicates = () if plan.by_source else tuple(key_predicates(plan.keys, self.table, rows))
+        scan = self._scan(predicates)
+        keys = None
+        if scan.selection.inserts and rows.num_rows and not plan.by_source:
+            keys = KnownKeys.of(plan, scan.frame.schema, frame.schema, numbered)
+        return _Collected(
+            columns=SourceColumns(plan, self.table, frame.schema),
+            rows=numbered,
+            scan=scan,
+            keys_listed=are_listed(plan.keys, predicates),
+            keys=keys,
+        )
+
     def _joined(self, source: _Collected, pairs: Pairs, fields: Iterable[StructField]) -> DataFrame:
         """The rows to change, and the matches that tell which rows are not to be inserted.
 
         ``fields`` are the columns of the source that the join gets.
         """
-        count, listed = source.rows.num_rows, source.keys_listed
-        frame = _for_join(self._local(fields, source.rows), count, listed)
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        frame, target = self._local(fields, source.rows), source.scan.frame
+        if source.is_compared:
+            frame = frame.coalesce(1).hint("shuffle_replicate_nl")
+        else:
+            frame, target = F.broadcast(frame), source.near() or target
         extra = {SOURCE_ROW: f"{pairs.source}.{SOURCE_ROW}"}
-        joined = pairs.joined(source.scan.frame, frame, extra, SOURCE_ROW)
+        joined = pairs.joined(target, frame, extra, SOURCE_ROW)
         matches = f" OR {SOURCE_ROW} IS NOT NULL" if self.plan.not_matched else ""
         return joined.where(f"{LEG} >= 0{matches}")
 
     def _with_given(self, source: _Collected) -> Written | None:
         """Write new versions whose values the driver has; None if they have others, or are many."""
-        given = source.columns.updating()
-        if not given or not self.plan.keys:
+        if not self.plan.keys:
             return None
-        pairs = replace(self.pairs, given=given)
+        given = source.columns.updating()
         changes = self._matched(source.scan)
         try:
-            joined = self._joined(source, pairs, source.columns.asked(given))
+            found = self._matches(source, given, changes)
         except AnalysisError:
             return None  # The join of all columns makes the same mistake, and hints at them.
-        found = changes.collected(joined)
         whole = None if found is None else with_source_values(found, source.rows, given)
         return None if whole is None else self._checked(changes.write_collected(whole))
+
+    def _matches(
+        self, source: _Collected, given: Mapping[str, str], changes: Changes
+    ) -> pa.Table | None:
+        """The matches, without the columns ``given``. None if nothing is, or if they are many."""
+        pairs, keys = replace(self.pairs, given=given), source.keys
+        if keys is not None and source.columns.is_told_by_keys() and keys.are_unique():
+            near = keys.near(source.scan.frame)
+            if near is not None:
+                rows = changes.collected(pairs.alone(near))
+                return None if rows is None else keys.matches(rows)
+        if not given:
+            return None
+        return changes.collected(self._joined(source, pairs, source.columns.asked(given)))
 
     def _inserted_collected(self, source: _Collected, left: np.ndarray) -> list[OutputFile]:
         """The files of the source's rows without a match, which ``left`` marks."""
@@ -426,16 +470,3 @@ def _carrying(source: DataFrame, names: Sequence[str]) -> tuple[DataFrame, Seque
         source = source.toDF(*names).selectExpr(*copies, *names)
         kept = names
     return source.select("*", F.lit(True).alias(_THERE)), kept
-
-
-def _for_join(source: DataFrame, rows: int, keys_listed: bool) -> DataFrame:
-    """The source's ``rows`` as a join is to take them: sent to every task, or compared one by one.
-
-    To send them takes a job. To compare needs none, but a row of the scan takes as many comparisons
-    as the source has rows. That is little only where a listed key has left few rows but matches.
-    """
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-    if keys_listed and rows <= _COMPARED:
-        return source.coalesce(1).hint("shuffle_replicate_nl")
-    return F.broadcast(source)

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.job import Job, collect_all
 from acidsql.engines.spark.key_bits import key_words, may_be_key
+from acidsql.engines.spark.key_hash import hashes_alike
 from acidsql.engines.spark.moved import MovedRows, moved
 from acidsql.errors import AnalysisError
 from acidsql.model.names import quote_identifier as quote
@@ -71,26 +71,13 @@ def candidates(job: Job, plan: MergePlan, target: DataFrame, source: MovedRows) 
 
 
 def _hash_alike(target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether equal keys have one hash.
-
-    Not so -0.0 and 0.0, texts of char(n), which are padded to be compared, texts with a collation,
-    and values that are converted.
-    """
-    from pyspark.sql import types  # noqa: PLC0415
-
-    whole = (types.IntegralType, types.DecimalType, types.DateType, types.TimestampType)
-    kinds = (*whole, types.TimestampNTZType, types.BooleanType)
+    """Whether equal keys have one hash. Not so values that are converted to be compared."""
     ours = {field.name: field for field in target.schema}
     theirs = {field.name: field for field in source.schema}
     if any(column not in ours for column, _ in pairs):
         return False
     fields = [(ours[column], theirs[name]) for column, name in pairs]
-    return all(
-        a.dataType == b.dataType
-        and (isinstance(a.dataType, kinds) or a.dataType == types.StringType())
-        and CHAR_METADATA not in {*a.metadata, *b.metadata}
-        for a, b in fields
-    )
+    return all(a.dataType == b.dataType and hashes_alike(a) and hashes_alike(b) for a, b in fields)
 
 
 def _by_hashes(
@@ -108,7 +95,8 @@ def _by_hashes(
         if hashes is None:  # nor would Spark broadcast the keys
             return target
         words = key_words(hashes.column(0).to_numpy())
-        found = may_be_key(source.sparkSession, words, [quote(name) for name, _ in pairs])
+        columns = ", ".join(quote(name) for name, _ in pairs)
+        found = may_be_key(source.sparkSession, words, f"xxhash64({columns})")
         return None if found is None else target.where(found)
 
 

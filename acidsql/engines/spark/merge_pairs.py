@@ -94,6 +94,17 @@ class Pairs:
             return rows
         return checked(self.job, self.table, rows, f"{LEG} IN ({', '.join(updates)})")
 
+    def alone(self, target: DataFrame) -> DataFrame:
+        """The target's rows as they are joined, if the source matters neither to LEG nor to values.
+
+        That is, as if each had a match.
+        """
+        self.job.inputs[TARGET.name] = target
+        whens = [when(leg.condition, number) for number, leg in enumerate(self.plan.matched)]
+        values = {column.name: self._old(column) for column in self._written}
+        columns = self._columns(SqlText.of(_acting(whens), f" AS {LEG}"), self._keys, values)
+        return self.job.sql(SqlText.of("SELECT ", columns, " FROM ", TARGET, f" AS {self._alias}"))
+
     def _joined(
         self,
         target: DataFrame,
@@ -104,9 +115,7 @@ class Pairs:
         keeps_source: bool,
     ) -> DataFrame:
         self.job.inputs |= {TARGET.name: target, SOURCE.name: source}
-        keys = [
-            f"{self._alias}.{quote(k.target)} AS {KEY}{i}" for i, k in enumerate(self.plan.keys)
-        ]
+        keys = self._keys
         named = [f"{value} AS {name}" for name, value in extra.items()]
         both = SqlText.of(TARGET, f" AS {self._alias} CROSS JOIN ", SOURCE, f" AS {self.source}")
         setting = self._setting(self.plan.matched, 0, both)
@@ -140,14 +149,26 @@ class Pairs:
         if self.plan.by_source:
             whens.append(SqlText.of(f" WHEN {self.source}.{there} IS NULL THEN {_ALONE}"))
         whens += [when(leg.condition, number) for number, leg in enumerate(self.plan.matched)]
-        columns = [SqlText.of(f"{self._alias}.{name}") for name in (PARTITION, *CHANGED_ROW_ID)]
-        columns += [SqlText.of("CASE", *whens, f" ELSE -1 END AS {leg}"), *map(SqlText.of, extra)]
-        columns += [SqlText.of(value, f" AS {quote(name)}") for name, value in values.items()]
         return SqlText.of(
-            "SELECT ", SqlText.join(", ", columns), " FROM ", TARGET,
-            f" AS {self._alias} {join} JOIN ", SOURCE,
+            "SELECT ", self._columns(SqlText.of(_acting(whens), f" AS {leg}"), extra, values),
+            " FROM ", TARGET, f" AS {self._alias} {join} JOIN ", SOURCE,
             f" AS {self.source} ON (", boolean(self.plan.on), "\n)",
         )  # fmt: skip
+
+    def _columns(
+        self, leg: SqlText, extra: Sequence[str], values: Mapping[str, SqlText]
+    ) -> SqlText:
+        """The columns of rows of the target: row ids, the ``leg``, ``extra``, and new values."""
+        columns = [SqlText.of(f"{self._alias}.{name}") for name in (PARTITION, *CHANGED_ROW_ID)]
+        columns += [leg, *map(SqlText.of, extra)]
+        columns += [SqlText.of(value, f" AS {quote(name)}") for name, value in values.items()]
+        return SqlText.join(", ", columns)
+
+    @property
+    def _keys(self) -> Sequence[str]:
+        return [
+            f"{self._alias}.{quote(k.target)} AS {KEY}{i}" for i, k in enumerate(self.plan.keys)
+        ]
 
     def _around_pairs(self, extra: Sequence[str]) -> SqlText:
         """The query that lets the legs for rows without a match act."""
@@ -159,7 +180,7 @@ class Pairs:
             self.plan.by_source, first, SqlText.of(TARGET, f" AS {self._alias}")
         )
         columns = [SqlText.of(name) for name in (PARTITION, *CHANGED_ROW_ID)]
-        columns += [SqlText.of("CASE", *whens, f" ELSE -1 END AS {LEG}"), *map(SqlText.of, extra)]
+        columns += [SqlText.of(_acting(whens), f" AS {LEG}"), *map(SqlText.of, extra)]
         columns += [
             SqlText.of(self._new(c, setting, LEG, SqlText.of(f"{_NEW}{i}")), f" AS {quote(c.name)}")
             for i, c in enumerate(self._written)
@@ -208,10 +229,10 @@ class Pairs:
         self.job.inputs[_JOINED.name] = named.toDF(*ids, _PAIR_LEG, *new, *names)
         legs = list(enumerate(self.plan.not_matched, first))
         whens = [when(leg.condition, number) for number, leg in legs]
-        inserted = SqlText.of("CASE", *whens, " ELSE -1 END") if whens else SqlText.of("-1")
         acting = SqlText.of(
-            f"CASE WHEN {PARTITION} IS NULL THEN ", inserted, f" ELSE {_PAIR_LEG} END AS {LEG}"
-        )
+            f"CASE WHEN {PARTITION} IS NULL THEN ", _acting(whens),
+            f" ELSE {_PAIR_LEG} END AS {LEG}",
+        )  # fmt: skip
         setting = [(number, self._inserted(leg)) for number, leg in legs]
         # A clause must not find the new value of one column by its name, for that of another.
         values = [
@@ -278,6 +299,16 @@ class Pairs:
             if column.name in values
         ]
         return SqlText.of("CASE", *whens, " ELSE ", old, " END") if whens else old
+
+
+def _acting(whens: Sequence[SqlText]) -> SqlText:
+    """The number of the leg that acts on a row, computed where it stands.
+
+    Spark would filter rows by the number before it joins them, if it knew that the number is always
+    the same. So it would ask clauses about rows without a match, for which they may fail.
+    """
+    first = " WHEN spark_partition_id() < 0 THEN -1"  # never true
+    return SqlText.of("CASE", first, *whens, " ELSE -1 END")
 
 
 def when(condition: SqlText | None, number: int) -> SqlText:

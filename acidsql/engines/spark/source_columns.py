@@ -62,6 +62,21 @@ class SourceColumns:
             if all(one.get(column) == name for one in filled)
         }
 
+    def is_told_by_keys(self) -> bool:
+        """Whether a row's keys, and comparisons of its columns with literals, tell all about it.
+
+        That is, which clause acts on the row, and the column of the source that each gets.
+        """
+        plan = self.plan
+        if not plan.on_is_keys or plan.by_source or plan.moves:
+            return False
+        given = set(self.updating())
+        return all(
+            (leg.condition is None or leg.asks_target)
+            and (not isinstance(leg, UpdateLeg) or {a.column for a in leg.assignments} == given)
+            for leg in plan.changing
+        )
+
     def inserting(self, leg: InsertLeg) -> Mapping[str, str] | None:
         """The source's column for each of the table's, in rows that the leg inserts.
 
