@@ -12,10 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, ChangeWriter, writing_order
-from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target, partition_text
+from acidsql.engines.output import Output
 from acidsql.engines.placed_write import PlacedWrite
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.runner import SparkEngine
+from acidsql.engines.target import TABLE_ITSELF, OutputFile, Target, partition_text
 from acidsql.errors import MissingFileError
 from acidsql.execution.result import RowsFrame
 from acidsql.model.ids import BucketId

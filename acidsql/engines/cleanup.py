@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from acidsql.engines.output import Target, remove_attempts
+from acidsql.engines.publish import remove_attempts
+from acidsql.engines.target import Target
 from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
 from acidsql.model.own_path import OwnPath

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acidsql.engines.output import Output, OutputFile, Target, partition_text
+from acidsql.engines.output import Output
 from acidsql.engines.placed_write import PlacedWrite
 from acidsql.engines.selection import Selection
+from acidsql.engines.target import OutputFile, Target, partition_text
 from acidsql.errors import PartitionNotFoundError
 from acidsql.model.names import PartitionName
 from acidsql.plans.insert import InsertPlan

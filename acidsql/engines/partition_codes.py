@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from acidsql.engines.output import TABLE_ITSELF
+from acidsql.engines.target import TABLE_ITSELF
 from acidsql.model.names import PartitionName
 
 

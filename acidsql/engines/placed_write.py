@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acidsql.engines.output import OutputFile, Target, partition_name, publish
+from acidsql.engines.publish import publish
+from acidsql.engines.target import OutputFile, Target, partition_name
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId
 from acidsql.model.own_path import OwnPath

@@ -20,7 +20,7 @@ from acidsql.model.table import TableKind
 
 _MARKS = frozenset({VERSION_FILE, METADATA_FILE, UNFINISHED_FILE, "_SUCCESS"})
 _ATTEMPTS = re.compile(r"_attempt_[0-9a-f]{32}_.*|\.dropped_[0-9a-f]{32}")
-"""Files that no writer has published (engines/output.py), and a partition that is being dropped."""
+"""Files that no writer has published (engines/target.py), and a partition that is being dropped."""
 
 
 def foreign_files(

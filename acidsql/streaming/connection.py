@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from acidsql.engines.output import Target, partition_name
+from acidsql.engines.target import Target, partition_name
 from acidsql.errors import (
     AcidSqlError,
     LockTimeoutError,

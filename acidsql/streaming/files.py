@@ -16,14 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from acidsql.engines.output import (
-    OutputFile,
-    Target,
-    discard,
-    partition_name,
-    publish,
-)
+from acidsql.engines.publish import discard, publish
 from acidsql.engines.rows import Placement, write_rows
+from acidsql.engines.target import OutputFile, Target, partition_name
 from acidsql.layout.dir_names import FLUSH_LENGTH_SUFFIX, VERSION_FILE, BucketFile, DeltaDir
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.row_id import RowId, encode_bucket

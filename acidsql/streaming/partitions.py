@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from acidsql.engines.output import TABLE_ITSELF, partition_name
+from acidsql.engines.target import TABLE_ITSELF, partition_name
 from acidsql.errors import AnalysisError, StreamingConnectionError
 from acidsql.model.names import PartitionName
 from acidsql.model.naming import refuse_partition

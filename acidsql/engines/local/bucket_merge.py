@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from acidsql.engines.output import compression_of
 from acidsql.engines.selection import SelectedFile, source_of
+from acidsql.engines.target import compression_of
 from acidsql.layout.dir_names import BucketFile
 from acidsql.model.ids import BucketId
 from acidsql.model.snapshot import ValidWriteIdList

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from acidsql.engines.local.attempt import Attempt
 from acidsql.engines.local.merge import Run
 from acidsql.engines.local.rows_merge import RowsMerge
-from acidsql.engines.output import compression_of
 from acidsql.engines.row_files import RowFormat
 from acidsql.engines.row_selection import data_files
+from acidsql.engines.target import compression_of
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.acid_state import AcidState
 from acidsql.layout.dir_names import (

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from acidsql.engines.local.attempt import Attempt
 from acidsql.engines.local.compact import Compaction
-from acidsql.engines.output import discard
+from acidsql.engines.publish import discard
 from acidsql.engines.selection import directory_state
 from acidsql.errors import AcidSqlError
 from acidsql.layout.acid_state import AcidState, SelectedDir

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.engines.output import Output
 from acidsql.engines.rows import Placement, write_rows
+from acidsql.engines.target import TABLE_ITSELF, OutputFile, Target
 from acidsql.layout.arrow import Array
 from acidsql.model.table import Column, Table
 from acidsql.model.types import PrimitiveType

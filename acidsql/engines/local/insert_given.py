@@ -10,9 +10,10 @@ import pyarrow.compute as pc
 
 from acidsql.engines.conversion import Fit, converted
 from acidsql.engines.local.insert import literal_array
-from acidsql.engines.output import Output, OutputFile, Target, partition_text
+from acidsql.engines.output import Output
 from acidsql.engines.partition_codes import partition_column
 from acidsql.engines.placed_rows import write_placed_rows
+from acidsql.engines.target import OutputFile, Target, partition_text
 from acidsql.errors import InternalError, UnsupportedStatementError
 from acidsql.layout.arrow import Array
 from acidsql.model.ids import BucketId

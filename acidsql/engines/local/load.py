@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from acidsql.engines.avro_reader import field_names, row_count
-from acidsql.engines.output import OutputFile, Target, partition_text
+from acidsql.engines.target import OutputFile, Target, partition_text
 from acidsql.errors import AnalysisError, InvalidValueError, MissingFileError, StorageError
 from acidsql.layout.dir_names import OriginalFile, is_hidden, parse_directory
 from acidsql.model.ids import BucketId, StatementId

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.engines.output import Output
 from acidsql.engines.rows import Placement, groups
 from acidsql.engines.spark.arrow import ArrowWork
 from acidsql.engines.spark.job import files_batch, run_writers
 from acidsql.engines.spark.parts import Parts, fits_parts, joined_parts, part_stripe_bytes
+from acidsql.engines.target import TABLE_ITSELF, OutputFile, Target
 from acidsql.model.ids import StatementId
 from acidsql.model.table import Table, TableKind
 

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, ChangeWriter, writing_order
 from acidsql.engines.matches import Ambiguous, Matches
 from acidsql.engines.nanoseconds import FineRows, fine_rows
-from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target, partition_text
+from acidsql.engines.output import Output
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.arrow import compressed
 from acidsql.engines.spark.copied_columns import ColumnCopies
@@ -45,6 +45,7 @@ from acidsql.engines.spark.job import (
 from acidsql.engines.spark.moved import MovedRows, moved
 from acidsql.engines.spark.read import Scan
 from acidsql.engines.spark.row_id_parts import ROWS_MAX, Part, parts_in_order
+from acidsql.engines.target import TABLE_ITSELF, OutputFile, Target, partition_text
 from acidsql.model.ids import StatementId
 from acidsql.model.predicate import Predicate
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1

@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from acidsql.engines.changes import PARTITION
-from acidsql.engines.output import OutputFile, Target, partition_text
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection, tail_of
 from acidsql.engines.spark.encoded_changes import EncodedVersions, encoded_versions
@@ -29,6 +28,7 @@ from acidsql.engines.spark.row_id_parts import (
     parts_in_order,
     threads_for,
 )
+from acidsql.engines.target import OutputFile, Target, partition_text
 from acidsql.errors import ExecutionError
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.names import quote_identifier as quote

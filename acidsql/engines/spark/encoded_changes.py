@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.changes import LEG, PARTITION
-from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID, Placement
 from acidsql.engines.selection import source_of, tail_of
 from acidsql.engines.spark.encoding import (
@@ -35,6 +34,7 @@ from acidsql.engines.spark.parts import (
     joined_parts,
     part_stripe_bytes,
 )
+from acidsql.engines.target import TABLE_ITSELF, OutputFile, Target
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.own_path import OwnPath
 from acidsql.model.row_id import BUCKET_ID_MAX

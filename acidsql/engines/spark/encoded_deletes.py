@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from acidsql.engines.output import Output, OutputFile, Target
+from acidsql.engines.output import Output
 from acidsql.engines.rows import is_sorted, stretches
 from acidsql.engines.selection import source_of
 from acidsql.engines.spark.parts import files_of_places
@@ -29,6 +29,7 @@ from acidsql.engines.spark.row_id_parts import (
     side_by_side,
     threads_for,
 )
+from acidsql.engines.target import OutputFile, Target
 from acidsql.model.ids import StatementId
 from acidsql.model.row_id import decode_bucket
 from acidsql.orc.keys import Longs

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target
 from acidsql.engines.rows import Placement
 from acidsql.engines.spark.bucket_number import bucket_number, knows_buckets
 from acidsql.engines.spark.encoding import (
@@ -20,6 +19,7 @@ from acidsql.engines.spark.encoding import (
     require_values,
 )
 from acidsql.engines.spark.parts import Parts, fits_parts, joined_parts, part_stripe_bytes
+from acidsql.engines.target import TABLE_ITSELF, OutputFile, Target
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.table import Table
 from acidsql.orc.writer import STRIPE_BYTES

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from acidsql.engines.output import TABLE_ITSELF, Target
 from acidsql.engines.selection import tail_of
 from acidsql.engines.spark.causes import causes
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.session import master_of, runs_on_machine
 from acidsql.engines.spark.settings import configured
+from acidsql.engines.target import TABLE_ITSELF, Target
 from acidsql.errors import ConstraintViolationError, ExecutionError
 from acidsql.layout.dir_names import lies_hidden
 from acidsql.model.own_path import OwnPath

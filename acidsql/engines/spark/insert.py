@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from acidsql.engines.output import Output, OutputFile, Target
+from acidsql.engines.output import Output
 from acidsql.engines.partition_codes import partition_codes, partition_column
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.spark.arrow import map_in_arrow, relaxed
@@ -26,6 +26,7 @@ from acidsql.engines.spark.job import (
 )
 from acidsql.engines.spark.settings import ansi
 from acidsql.engines.spark.values import stored
+from acidsql.engines.target import OutputFile, Target
 from acidsql.model.ids import StatementId
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, quote_identifier
 from acidsql.model.names import string_literal as literal

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from acidsql.engines.output import OutputFile
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.arrow import ArrowWork, map_in_arrow, to_arrow
 from acidsql.engines.spark.bucket_sample import sampled
@@ -26,6 +25,7 @@ from acidsql.engines.spark.row_size import beyond_guess, is_costly, rows_left, r
 from acidsql.engines.spark.settings import configured
 from acidsql.engines.spark.sql import run_sql
 from acidsql.engines.spark.view import view_frame
+from acidsql.engines.target import OutputFile
 from acidsql.errors import ExecutionError
 from acidsql.model.names import TableName
 from acidsql.model.table import TableKind

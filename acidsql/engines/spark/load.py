@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acidsql.engines.local.load import checked_files
-from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark.insert import placed_rows, write_inserted_rows
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.plain import rows_of_files, scan_rows
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.settings import ansi
+from acidsql.engines.target import OutputFile, Target
 from acidsql.errors import UnsupportedStatementError
 from acidsql.model.ids import NO_WRITE_ID, StatementId
 from acidsql.model.names import PartitionName, quote_identifier

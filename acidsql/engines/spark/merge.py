@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.matches import SOURCE_ROW, Matches
-from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.spark.arrow import relaxed
 from acidsql.engines.spark.bucket_number import bucket_number
 from acidsql.engines.spark.changed_rows import OLD_BUCKET, Changes, Written
@@ -50,6 +49,7 @@ from acidsql.engines.spark.source_columns import (
 )
 from acidsql.engines.spark.source_keys import are_listed, key_predicates
 from acidsql.engines.spark.values import boolean
+from acidsql.engines.target import OutputFile, Target
 from acidsql.errors import AnalysisError
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import quote_identifier as quote

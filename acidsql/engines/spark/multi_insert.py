@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.engines.output import OutputFile
 from acidsql.engines.placed_write import PlacedWrite
 from acidsql.engines.spark.insert import rows_to_insert, write_inserted_rows
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.shared_source import shared_sources
+from acidsql.engines.target import OutputFile
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.multi_insert import MultiInsertPlan
 from acidsql.plans.sql_text import SqlText

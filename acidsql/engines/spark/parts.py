@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
-from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.selection import source_of
 from acidsql.engines.spark.job import files_batch, run_writers
 from acidsql.engines.spark.session import master_of, runs_in_process
+from acidsql.engines.target import OutputFile, Target
 from acidsql.layout.dir_names import parse_bucket_file
 from acidsql.model.ids import StatementId
 from acidsql.model.row_id import RowId, encode_bucket

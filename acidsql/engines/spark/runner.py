@@ -16,13 +16,6 @@ from acidsql.engines.local.insert import insert_literals
 from acidsql.engines.local.insert_given import insert_given
 from acidsql.engines.local.load import load
 from acidsql.engines.local.rebalance import rebalance
-from acidsql.engines.output import (
-    OutputFile,
-    Target,
-    discard,
-    discard_moved,
-    remove_attempts,
-)
 from acidsql.engines.overwrite import (
     counted_rows,
     empty_bases,
@@ -35,6 +28,7 @@ from acidsql.engines.placed_write import (
     publish_all,
     refuse_overlaps,
 )
+from acidsql.engines.publish import discard, discard_moved, remove_attempts
 from acidsql.engines.selection import select_files
 from acidsql.engines.spark.compact import where_it_pays
 from acidsql.engines.spark.errors import only_ours
@@ -53,6 +47,7 @@ from acidsql.engines.spark.settings import for_statement
 from acidsql.engines.spark.shared_source import shared_sources
 from acidsql.engines.spark.summary import summary_frame
 from acidsql.engines.spark.update import rows_of_partitions, run_delete, run_update
+from acidsql.engines.target import OutputFile, Target
 from acidsql.errors import AcidSqlError
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import TxnId, WriteId

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.matches import Matches
-from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.arrow import to_arrow
 from acidsql.engines.spark.changed_rows import Changes, names_rows
@@ -21,6 +20,7 @@ from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.settings import ansi
 from acidsql.engines.spark.values import boolean, kept, stored
+from acidsql.engines.target import OutputFile, Target
 from acidsql.model.constraint import checks
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier as quote

@@ -11,8 +11,10 @@ import pyarrow as pa
 from acidsql.engines.changes import ChangeLeg, ChangeWriter, writing_order
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.rebalance import rebalance
-from acidsql.engines.output import TABLE_ITSELF, Output, Target, publish
+from acidsql.engines.output import Output
+from acidsql.engines.publish import publish
 from acidsql.engines.rows import Placement, write_rows
+from acidsql.engines.target import TABLE_ITSELF, Target
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.obsolete import obsolete
 from acidsql.model.ids import StatementId, TxnId, WriteId

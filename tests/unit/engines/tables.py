@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.engines.changes import LEG, PARTITION
-from acidsql.engines.output import Target
 from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.target import Target
 from acidsql.model.ids import WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 
 from acidsql.engines.changes import ChangeLeg, ChangeWriter, bucket_ids, writing_order
-from acidsql.engines.output import TABLE_ITSELF, Output, publish
+from acidsql.engines.output import Output
+from acidsql.engines.publish import publish
+from acidsql.engines.target import TABLE_ITSELF
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import decode_bucket, encode_bucket
 from acidsql.orc.keys import UnsortedEventsError

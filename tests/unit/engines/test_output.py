@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acidsql.engines.output import remove_attempts
+from acidsql.engines.publish import remove_attempts
 from tests.unit.engines.tables import table, target
 
 

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from acidsql.engines.output import Output, publish
+from acidsql.engines.output import Output
 from acidsql.engines.partition_codes import partition_column
 from acidsql.engines.placed_rows import write_placed_rows
+from acidsql.engines.publish import publish
 from acidsql.errors import StorageError
 from acidsql.layout.bucketing import bucket_numbers
 from acidsql.model.ids import StatementId

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given
 
 from acidsql.backends.filesystems import ArrowStorage
-from acidsql.engines.output import Output, OutputFile, Target, discard, discard_moved, publish
+from acidsql.engines.output import Output
+from acidsql.engines.publish import discard, discard_moved, publish
 from acidsql.engines.rows import Placement, stretches, write_rows
+from acidsql.engines.target import OutputFile, Target
 from acidsql.errors import InvalidValueError, StorageError
 from acidsql.model.ids import StatementId
 from acidsql.model.own_path import OwnPath

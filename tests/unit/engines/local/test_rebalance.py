@@ -12,8 +12,10 @@ import pytest
 
 from acidsql.engines.local import sorted_rows
 from acidsql.engines.local.rebalance import rebalance
-from acidsql.engines.output import TABLE_ITSELF, Output, publish
+from acidsql.engines.output import Output
+from acidsql.engines.publish import publish
 from acidsql.engines.rows import Placement, write_rows
+from acidsql.engines.target import TABLE_ITSELF
 from acidsql.errors import TxnAbortedError
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.model.ids import StatementId, TxnId, WriteId

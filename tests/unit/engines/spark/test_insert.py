@@ -11,10 +11,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from acidsql.engines.output import Output, OutputFile, publish
+from acidsql.engines.output import Output
 from acidsql.engines.partition_codes import partition_codes, partition_column
+from acidsql.engines.publish import publish
 from acidsql.engines.rows import Placement
 from acidsql.engines.spark.insert import write_batch
+from acidsql.engines.target import OutputFile
 from acidsql.model.ids import StatementId
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table
