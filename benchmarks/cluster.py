@@ -35,7 +35,8 @@ How much faster are two workers than one? Each worker has one core, and an execu
 its own. The figures are medians of runs on clusters that were started in turn. The machine has two
 cores in all, which driver and executors share: what the driver computes while both executors work
 is taken from one of them. So the last column has the ratio of Spark's own ORC tables for what they
-can do."""
+can do. Java compiles what it runs often, and each of two executors runs half as much. So several
+runs warm up, of which none counts."""
 
 Seconds = dict[str, dict[str, list[float]]]
 """The seconds of each engine's steps."""
@@ -53,14 +54,16 @@ def calls_of(step: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def seconds_of(workers: int, runs: int, options: Namespace) -> Seconds:
-    """The seconds of each step on a new cluster; the first run of each is the warm-up."""
+    """The seconds of each step on a new cluster, without the warm-ups of each."""
     SHARED_SETTINGS["spark.master"] = f"local-cluster[{workers},1,{EXECUTOR_MB}]"
     SHARED_SETTINGS["spark.executor.memory"] = f"{EXECUTOR_MB}m"
     spark = start_spark(options)
     found: Seconds = {}
     for name, steps in STEPS.items():
         engine = make_engine(name, spark, options)
-        found[name] = {step: [timed(engine, step) for _ in range(1 + runs)][1:] for step in steps}
+        for step in steps:
+            seconds = [timed(engine, step) for _ in range(options.warm_ups + runs)]
+            found.setdefault(name, {})[step] = seconds[options.warm_ups :]
     return found
 
 
@@ -77,6 +80,7 @@ def in_process(workers: int, options: Namespace) -> Seconds:
     """`seconds_of` in a process of its own: a JVM can have one cluster only."""
     command = [sys.executable, __file__, "--workers", str(workers), "--runs", str(options.runs)]
     command += ["--scale", str(options.scale), "--memory", options.memory]
+    command += ["--warm-ups", str(options.warm_ups)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: Seconds = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -111,15 +115,16 @@ def report(one: Seconds, two: Seconds, options: Namespace) -> str:
         f"The geometric mean of the ratios of acidsql is {geometric_mean(ratios.values()):.2f}.",
         "",
         f"Measured on {datetime.now(UTC):%-d %B %Y} with Spark {version('pyspark')} and TPC-H scale"
-        f" {options.scale:g}. Runs of each: {len(one['acidsql']['load'])}, after one that warms up."
-        " Plain ORC comes last, in the same executors.",
+        f" {options.scale:g}. Runs of each: {len(one['acidsql']['load'])}, after"
+        f" {options.warm_ups} that warm up. Plain ORC comes last, in the same executors.",
     ]
     return "\n".join(lines) + "\n"
 
 
 def options_of(arguments: list[str]) -> Namespace:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=3, help="runs after the warm-up (3)")
+    parser.add_argument("--runs", type=int, default=3, help="runs that count (3)")
+    parser.add_argument("--warm-ups", type=int, default=2, help="runs before those (2)")
     parser.add_argument("--rounds", type=int, default=2, help="clusters of each size (2)")
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor (1)")
     parser.add_argument("--memory", default="4g", help="heap of the driver (4g)")
