@@ -6,6 +6,7 @@ What is expected is a Python model: rows of the target, and those that the sourc
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from acidsql.engines.spark import known_keys
+from acidsql.engines.spark.changed_rows import Changes
 from acidsql.engines.spark.key_hash import can_hash, hash_of, row_hashes
 from acidsql.engines.spark.merge_pairs import Pairs
 from acidsql.errors import InvalidValueError
@@ -203,6 +205,26 @@ def test_statements_of_all_kinds(
 
 
 SOURCE = "(SELECT * FROM VALUES (1, 7), (3, 8), (9, 9) s(k, v)) AS s"
+
+
+@pytest.mark.parametrize("keys", ["t.k = s.k", "t.k = s.k AND t.k + 0 = s.k"])
+def test_a_scan_leaves_out_rows_on_which_no_clause_acts(
+    table: Session, keys: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans: list[str] = []
+    execution = Changes.collected
+
+    def noted(self: Changes, rows: Any) -> Any:
+        plans.append(rows._jdf.queryExecution().executedPlan().toString())
+        return execution(self, rows)
+
+    monkeypatch.setattr(Changes, "collected", noted)
+    matched = "WHEN MATCHED AND t.v = 10 THEN DELETE WHEN MATCHED AND t.v IN (3, 20) THEN DELETE"
+    table.execute(f"MERGE INTO t USING {SOURCE} ON {keys} {matched}")
+    assert rows_of(table) == [(2, 20), (3, 0), (4, 40)]
+    assert re.search(r"\bv(#\d+)? (IN|=) \(?\d+", plans[0])
+    table.execute(f"MERGE INTO t USING {SOURCE} ON {keys} {matched} WHEN NOT MATCHED THEN INSERT *")
+    assert rows_of(table) == [(1, 7), (2, 20), (3, 0), (4, 40), (9, 9)]
 
 
 @pytest.mark.usefixtures("hashes")

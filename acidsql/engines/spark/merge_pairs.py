@@ -103,7 +103,8 @@ class Pairs:
         whens = [when(leg.condition, number) for number, leg in enumerate(self.plan.matched)]
         values = {column.name: self._old(column) for column in self._written}
         columns = self._columns(SqlText.of(_acting(whens), f" AS {LEG}"), self._keys, values)
-        return self.job.sql(SqlText.of("SELECT ", columns, " FROM ", TARGET, f" AS {self._alias}"))
+        rows = SqlText.of(TARGET, f" AS {self._alias} WHERE ", self._may_act)
+        return self.job.sql(SqlText.of("SELECT ", columns, " FROM ", rows))
 
     def _joined(
         self,
@@ -152,8 +153,21 @@ class Pairs:
         return SqlText.of(
             "SELECT ", self._columns(SqlText.of(_acting(whens), f" AS {leg}"), extra, values),
             " FROM ", TARGET, f" AS {self._alias} {join} JOIN ", SOURCE,
-            f" AS {self.source} ON (", boolean(self.plan.on), "\n)",
+            f" AS {self.source} ON (", boolean(self.plan.on), "\n) AND ", self._may_act,
         )  # fmt: skip
+
+    @property
+    def _may_act(self) -> SqlText:
+        """A condition on a row of the target that is true if a clause may act on the row.
+
+        It may be asked of any row, so that a scan can leave out others, if those do not matter.
+        """
+        plan = self.plan
+        asked = [leg.condition for leg in plan.matched if leg.condition and leg.asks_target]
+        if plan.not_matched or plan.by_source or len(asked) < len(plan.matched):
+            return SqlText.of("true")
+        any_of = SqlText.join(" OR ", [SqlText.of("(", each, "\n)") for each in asked])
+        return SqlText.of("(", any_of, ")")
 
     def _columns(
         self, leg: SqlText, extra: Sequence[str], values: Mapping[str, SqlText]
