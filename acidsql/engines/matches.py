@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -143,9 +144,17 @@ class Matches:
         names = {key: f"{KEY}{index}" for index, key in enumerate(self._keys)}
         if not names:
             names = dict(zip(_ROW_ID_FIELDS, CHANGED_ROW_ID, strict=True))
-        values = {key: rows.column(name)[int(at)].as_py() for key, name in names.items()}
+        values = {key: _shown(rows.column(name)[int(at)]) for key, name in names.items()}
         separator = " = " if self._keys else " "
         return ", ".join(f"{key}{separator}{value}" for key, value in values.items())
+
+
+def _shown(value: pa.Scalar[Any]) -> object:
+    """A value for an error's text, also a date or time beyond Python's years."""
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        return value.cast(pa.string()).as_py()
 
 
 def _judged(row: _Row | None) -> Ambiguous:

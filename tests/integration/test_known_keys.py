@@ -18,7 +18,7 @@ from acidsql.engines.spark import known_keys
 from acidsql.engines.spark.changed_rows import Changes
 from acidsql.engines.spark.key_hash import can_hash, hash_of, row_hashes
 from acidsql.engines.spark.merge_pairs import Pairs
-from acidsql.errors import InvalidValueError
+from acidsql.errors import CardinalityError, InvalidValueError
 from acidsql.session.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -279,3 +279,19 @@ def test_without_sparks_classes_spark_joins(
     table.execute(f"MERGE INTO t USING {SOURCE} ON t.k = s.k WHEN MATCHED THEN UPDATE SET *")
     assert rows_of(table) == [(1, 7), (2, 20), (3, 8), (4, 40)]
     assert set(seen) == {"joined"}
+
+
+def test_keys_beyond_pythons_years(session: Session) -> None:
+    session.execute(f"CREATE TABLE t (k date, v int) {ACID}")
+    session.execute("INSERT INTO t VALUES (DATE '+12000-01-01', 1), (DATE '2000-01-01', 2)")
+    later = "SELECT DATE '+12000-01-01' AS k, 9 AS v"
+    for source, on in ((later, "t.k = s.k"), (later, "t.k >= s.k AND t.k = s.k")):
+        session.execute(
+            f"MERGE INTO t USING ({source}) s ON {on} WHEN MATCHED THEN UPDATE SET v = s.v + t.v"
+        )
+    assert session.execute("SELECT v FROM t ORDER BY v").fetchall() == [(2,), (19,)]
+    with pytest.raises(CardinalityError, match="12000-01-01"):
+        session.execute(
+            f"MERGE INTO t USING ({later} UNION ALL {later}) s ON t.k = s.k"
+            " WHEN MATCHED THEN UPDATE SET v = s.v"
+        )
