@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from threading import Event
+from queue import SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -106,7 +106,7 @@ def service_command(
         with stop_signals() as stop:
             try:
                 with answering(service, address), service:
-                    stop.wait()
+                    stop.get()
             except AcidSqlError as error:
                 fail(error)
 
@@ -142,18 +142,20 @@ def answering(service: Service, address: str | None) -> AbstractContextManager[o
 
 
 @contextmanager
-def stop_signals() -> Iterator[Event]:
-    """An event that the first SIGINT or SIGTERM sets. A second one ends the process at once.
+def stop_signals() -> Iterator[SimpleQueue[int]]:
+    """A queue that gets the number of the first SIGINT or SIGTERM. A second one ends the process.
 
     A compaction that is cut is taken up later by another worker.
     """
-    stop = Event()
+    # A handler may interrupt the thread that waits. With an Event, whose lock that thread may hold
+    # by then, it would wait for itself for ever. Python promises that this queue's put may.
+    stop: SimpleQueue[int] = SimpleQueue()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
+    def on_signal(first: int, _frame: FrameType | None) -> None:
         for number in before:
             signal.signal(number, signal.SIG_DFL)
-        stop.set()
+        stop.put(first)
 
     for number in before:
         signal.signal(number, on_signal)

@@ -50,7 +50,8 @@ class Services:
         self.processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, *options: str, stuck: bool = False) -> subprocess.Popen[bytes]:
-        command = [sys.executable, *(["-c", STUCK] if stuck else ["-m", "acidsql"]), "service"]
+        python = [sys.executable, "-X", "faulthandler"]
+        command = [*python, *(["-c", STUCK] if stuck else ["-m", "acidsql"]), "service"]
         command += ["--log-format", "json", "--warehouse", str(self.warehouse), *options]
         command += [] if self.metastore is None else ["--metastore", self.metastore]
         number = len(self.processes)
@@ -58,6 +59,15 @@ class Services:
             process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
         self.processes.append(process)
         return process
+
+    def status(self, process: subprocess.Popen[bytes]) -> int:
+        """The exit status, once the process has ended. One that does not end shows its threads."""
+        try:
+            return process.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)
+            process.wait(WAIT_S)
+            raise AssertionError(f"the service did not end: {self.text(process)}") from None
 
     def _file(self, number: int) -> Path:
         return self._log.with_suffix(f".{number}")
@@ -132,7 +142,7 @@ def test_a_service_goes_on_beside_what_fails_again_and_again(services: Services,
         services.until(lambda n=count: states(session, "bad") == ["failed"] * n, service)
         session.execute("INSERT INTO good VALUES (3)")
     service.send_signal(signal.SIGTERM)
-    assert service.wait(WAIT_S) == 0
+    assert services.status(service) == 0
     told = services.told(service)
     events = [line["event"] for line in told if line.get("table") == "default.good"]
     # Worker and cleaner are two threads. Each has its order: the cleaner may tell first.
@@ -162,7 +172,7 @@ def test_an_idle_service_stops_at_once(services: Services, session: Session, num
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=WAIT_S) as answer:
         assert b"acidsql_store_up 1.0" in answer.read()
     service.send_signal(number)
-    assert service.wait(WAIT_S) == 0
+    assert services.status(service) == 0
     assert services.events(service)[-1] == "service stopped"
 
 
@@ -178,7 +188,7 @@ def test_a_second_signal_cuts_a_compaction_that_another_service_takes_up(
     with pytest.raises(subprocess.TimeoutExpired):
         stuck.wait(0.5)
     stuck.send_signal(signal.SIGTERM)
-    assert stuck.wait(WAIT_S) == -signal.SIGTERM
+    assert services.status(stuck) == -signal.SIGTERM
     assert states(session, "t") == ["working"]
     other = services.start(*QUICK, *DIES_SOON)
     services.until(lambda: states(session, "t") == ["succeeded"], other)
@@ -199,7 +209,7 @@ def test_one_of_two_services_is_killed_and_the_other_does_its_work(
     session.execute("ALTER TABLE u COMPACT 'major'")
     services.until(lambda: "ready for cleaning" in states(session, "u"), other, dead)
     dead.kill()
-    assert dead.wait(WAIT_S) == -signal.SIGKILL
+    assert services.status(dead) == -signal.SIGKILL
     services.until(lambda: states(session, "t") == states(session, "u") == ["succeeded"], other)
     for table in ("t", "u"):
         assert names(services, table) == {"base_0000002"}
@@ -214,7 +224,7 @@ def test_two_services_beside_a_writer(services: Services, session: Session):
     services.until(lambda: len(names(services, "t")) <= 11, *both)
     for service in both:
         service.send_signal(signal.SIGTERM)
-    assert [service.wait(WAIT_S) for service in both] == [0, 0]
+    assert [services.status(service) for service in both] == [0, 0]
     rows = sorted(check_table(session._store, TableName("default", "t")))
     assert rows == [(number,) for number in range(60)]
     told = [line for service in both for line in services.told(service)]
