@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
 _BITS_EACH = 16
-"""Bits for each key. More would find fewer rows that have no key, but leave the processor's cache.
-With these, one or two rows in a hundred are taken for such that may have a key.
-"""
+"""Bits for each of many keys. One row in a hundred is taken for one that may have a key."""
 
-_BITS_MIN = 10
-"""There are 2 ** 10 bits or more. So statements with few keys share the code that is generated."""
+_BITS_FEW_KEYS = 128
+"""Bits for each of few keys. Then it is one row in four thousand."""
+
+_BITS_CACHED = 1 << 21
+"""So many bits stay in a processor's cache. More than `_BITS_EACH` leave it for nothing."""
+
+_BITS_MIN = 1 << 10
+"""There are never fewer bits. So statements with few keys share the code that Spark generates."""
 
 _WORD = 6
 """A word has 2 ** 6 bits."""
@@ -39,7 +43,8 @@ def key_words(hashes: NDArray[np.int64]) -> NDArray[np.uint64]:
     >>> len(words), int(words[0]), int(words[8])
     (16, 9, 1)
     """
-    length = max(_BITS_MIN, (len(hashes) * _BITS_EACH - 1).bit_length())
+    cached = min(len(hashes) * _BITS_FEW_KEYS, _BITS_CACHED)
+    length = (max(cached, len(hashes) * _BITS_EACH, _BITS_MIN) - 1).bit_length()
     whole = hashes.view(np.uint64)
     bits = np.zeros(1 << length, np.bool_)
     bits[whole >> np.uint64(64 - length)] = True
