@@ -48,6 +48,30 @@ def compressed(spark: SparkSession) -> Iterator[None]:
         yield
 
 
+def survives_arrow(schema: StructType) -> bool:
+    """Whether rows are the same after a round trip through Arrow: distinct names, known types."""
+    names = [name.lower() for name in schema.names]
+    return len(set(names)) == len(names) and _has_arrow_type(schema)
+
+
+def _has_arrow_type(kind: DataType) -> bool:
+    from pyspark.sql import types  # noqa: PLC0415
+
+    match kind:
+        case types.StructType():
+            several = len(set(kind.names)) < len(kind.names)
+            return not several and all(_has_arrow_type(f.dataType) for f in kind.fields)
+        case types.ArrayType():
+            return _has_arrow_type(kind.elementType)
+        case types.MapType():
+            return _has_arrow_type(kind.keyType) and _has_arrow_type(kind.valueType)
+        case types.DayTimeIntervalType():
+            return True
+        case _:
+            others = (types.NullType, types.AnsiIntervalType, types.CalendarIntervalType)
+            return not isinstance(kind, (*others, types.VariantType, types.UserDefinedType))
+
+
 def map_in_arrow(frame: DataFrame, work: ArrowWork, schema: str | StructType) -> DataFrame:
     """DataFrame.mapInArrow for any names: PySpark takes a dot in one for the access to a field."""
     frame, names = relaxed(frame), frame.columns

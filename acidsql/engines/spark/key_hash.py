@@ -52,6 +52,11 @@ def hashes_alike(field: StructField) -> bool:
     return is_text or isinstance(field.dataType, (*numbers, *times))
 
 
+def have_one_hash(ours: StructField, theirs: StructField) -> bool:
+    """Whether equal values of two fields have one hash. Not so if values must be converted."""
+    return ours.dataType == theirs.dataType and hashes_alike(ours) and hashes_alike(theirs)
+
+
 def can_hash(field: StructField) -> bool:
     """Whether `row_hashes` knows the one hash that equal values of the field have."""
     from pyspark.sql.types import DecimalType  # noqa: PLC0415

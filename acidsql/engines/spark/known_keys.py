@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from acidsql.engines.matches import KEY, SOURCE_ROW
 from acidsql.engines.spark.key_bits import key_words, may_be_key
-from acidsql.engines.spark.key_hash import can_hash, hash_of, row_hashes
+from acidsql.engines.spark.key_hash import can_hash, hash_of, have_one_hash, row_hashes
 from acidsql.plans.merge import MergePlan
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class KnownKeys:
         theirs = {field.name.lower(): field for field in source}
         ours = {field.name: field for field in target}
         pairs = [(ours.get(k.target), theirs.get(k.source.lower())) for k in plan.keys]
-        fields = [a for a, b in pairs if a and b and _compare_as_they_are(a, b)]
+        fields = [a for a, b in pairs if a and b and have_one_hash(a, b) and can_hash(a)]
         if not fields or len(fields) < len(pairs):
             return None
         keys = rows.select([*(b.name for _, b in pairs if b), SOURCE_ROW])
@@ -89,7 +89,3 @@ class KnownKeys:
     @property
     def _names(self) -> list[str]:
         return self.source.column_names[:-1]
-
-
-def _compare_as_they_are(ours: StructField, theirs: StructField) -> bool:
-    return ours.dataType == theirs.dataType and can_hash(ours) and can_hash(theirs)

@@ -21,16 +21,14 @@ import pyarrow as pa
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.matches import SOURCE_ROW, Matches
-from acidsql.engines.spark.arrow import relaxed
+from acidsql.engines.spark.arrow import relaxed, survives_arrow
 from acidsql.engines.spark.bucket_number import bucket_number
 from acidsql.engines.spark.changed_rows import OLD_BUCKET, Changes, Written
 from acidsql.engines.spark.encoded_changes import can_encode_versions
 from acidsql.engines.spark.encoding import can_encode, column_names
 from acidsql.engines.spark.evaluation import evaluated, has_limit, is_deterministic
-from acidsql.engines.spark.fields import in_order
 from acidsql.engines.spark.insert import (
     moved_rows,
-    placed_rows,
     write_collected_rows,
     write_inserted_rows,
 )
@@ -38,7 +36,8 @@ from acidsql.engines.spark.job import Job, collect_source, is_row_by_row, parall
 from acidsql.engines.spark.known_keys import KnownKeys
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.merge_candidates import candidates, moved_by_keys
-from acidsql.engines.spark.merge_pairs import SOURCE, Pairs, when
+from acidsql.engines.spark.merge_inserts import Inserts
+from acidsql.engines.spark.merge_pairs import Pairs
 from acidsql.engines.spark.moved import MovedRows
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
@@ -48,19 +47,17 @@ from acidsql.engines.spark.source_columns import (
     with_source_values,
 )
 from acidsql.engines.spark.source_keys import are_listed, key_predicates
-from acidsql.engines.spark.values import boolean
 from acidsql.engines.target import OutputFile, Target
 from acidsql.errors import AnalysisError
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
-from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
-from acidsql.plans.sql_text import SqlText
+from acidsql.plans.merge import MergePlan, UpdateLeg
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType, StructField
+    from pyspark.sql.types import StructField
 
 _CARRIED = "__acidsql_carried"
 _THERE = "__acidsql_there"
@@ -85,7 +82,7 @@ def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
     with ansi(job.spark), aliases:
         source = relaxed(job.sql(plan.source))
         _require_columns(plan, source)
-        rows = collect_source(source) if _collectable(source) else None
+        rows = collect_source(source) if survives_arrow(source.schema) else None
         merge = _Merge(plan, job, target)
         return merge.with_collected(source, rows) if rows is not None else merge.with_large(source)
 
@@ -102,30 +99,6 @@ def _require_columns(plan: MergePlan, source: DataFrame) -> None:
             f'the columns of the source "{plan.source_alias}" changed while the statement ran',
             hint="Run the statement again.",
         )
-
-
-def _collectable(source: DataFrame) -> bool:
-    """Whether the source survives a round trip through Arrow: distinct names, known types."""
-    names = [name.lower() for name in source.columns]
-    return len(set(names)) == len(names) and _has_arrow_type(source.schema)
-
-
-def _has_arrow_type(kind: DataType) -> bool:
-    from pyspark.sql import types  # noqa: PLC0415
-
-    match kind:
-        case types.StructType():
-            several = len(set(kind.names)) < len(kind.names)
-            return not several and all(_has_arrow_type(f.dataType) for f in kind.fields)
-        case types.ArrayType():
-            return _has_arrow_type(kind.elementType)
-        case types.MapType():
-            return _has_arrow_type(kind.keyType) and _has_arrow_type(kind.valueType)
-        case types.DayTimeIntervalType():
-            return True
-        case _:
-            others = (types.NullType, types.AnsiIntervalType, types.CalendarIntervalType)
-            return not isinstance(kind, (*others, types.VariantType, types.UserDefinedType))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +137,7 @@ class _Merge:
         self.target = target
         self.table: Table = job.context.tables[plan.table].table
         self.pairs = Pairs(plan, job)
+        self.inserts = Inserts(plan, job, target)
         self.legs = [
             ChangeLeg(leg.statement_id, is_update=True, kept=self._kept(leg), moves=leg.moves)
             if isinstance(leg, UpdateLeg)
@@ -250,7 +224,7 @@ class _Merge:
         """The matches, without the columns ``given``. None if nothing is, or if they are many."""
         pairs, keys = replace(self.pairs, given=given), source.keys
         if keys is not None and source.columns.is_told_by_keys() and keys.are_unique():
-            near = keys.near(source.scan.frame)
+            near = source.near()
             if near is not None:
                 rows = changes.collected(pairs.alone(near))
                 return None if rows is None else keys.matches(rows)
@@ -267,9 +241,9 @@ class _Merge:
             return write_collected_rows(new, self.table, self.target, legs[0].statement_id)
         frame = self._local(source.columns.fields, rows).drop(SOURCE_ROW)  # no star shows it
         if rows.num_rows:
-            return self._inserted(frame, are_few=True)
+            return self.inserts.write(frame, are_few=True)
         for leg in legs:  # a mistake in a clause is one whatever rows there are
-            self._placed(leg, leg.condition, frame)
+            self.inserts.placed(leg, leg.condition, frame)
         return []
 
     def _local(self, fields: Iterable[StructField], numbered: pa.Table) -> DataFrame:
@@ -317,7 +291,7 @@ class _Merge:
             files = self._checked(changes.write_moved(placed, acting)).files
             files += self._moved(wanted, are_few=False)
             left = placed.frame.where(f"{PARTITION} IS NULL").select(*carried)
-            return files + self._inserted(left.toDF(*source.columns), are_few=False)
+            return files + self.inserts.write(left.toDF(*source.columns), are_few=False)
 
     def _encoded(
         self, joined: DataFrame, carried: Sequence[str], source: DataFrame, changes: Changes
@@ -333,7 +307,7 @@ class _Merge:
         if not can_encode(joined, self.table, self.target):
             return None
         # Alone, a clause makes the mistakes that it makes where nothing is encoded.
-        clauses = [self._placed(leg, leg.condition, source) for leg in self.plan.not_matched]
+        clauses = [self.inserts.placed(leg, leg.condition, source) for leg in self.plan.not_matched]
         if not all(map(is_row_by_row, clauses)):
             return None
         bucket = self._bucket() if self.table.bucketing else None
@@ -399,61 +373,6 @@ class _Merge:
             hidden=self.plan.hidden, key=True, predicates=self.plan.predicates + predicates
         )
         return self.job.scan(self.plan.table, request)
-
-    # -- rows to insert ----------------------------------------------------------------------------
-
-    def _inserted(self, left: DataFrame, *, are_few: bool) -> list[OutputFile]:
-        """The files of source rows without a match."""
-        legs = self.plan.not_matched
-        if not legs:
-            return []
-        if len(legs) == 1:
-            return self._insert(legs[0], legs[0].condition, left, are_few=are_few)
-        self.job.inputs[SOURCE.name] = left
-        whens = [when(leg.condition, number) for number, leg in enumerate(legs)]
-        numbered = self.job.sql(
-            SqlText.of(
-                "SELECT *, CASE", *whens, f" ELSE -1 END AS {LEG} FROM ", SOURCE,
-                f" AS {self.pairs.source}",
-            )
-        )  # fmt: skip
-        files = []
-        # Each leg reads the rows in jobs of its own. A condition like rand() < 0.5 is asked once.
-        with evaluated(numbered) as once:
-            for number, leg in enumerate(legs):
-                rows = once.where(f"{LEG} = {number}").drop(LEG)
-                files += self._insert(leg, None, rows, are_few=are_few)
-        return files
-
-    def _insert(
-        self, leg: InsertLeg, condition: SqlText | None, left: DataFrame, *, are_few: bool
-    ) -> list[OutputFile]:
-        placed = self._placed(leg, condition, left)
-        return write_inserted_rows(
-            placed, self.table, self.target, leg.statement_id, are_few=are_few
-        )
-
-    def _placed(self, leg: InsertLeg, condition: SqlText | None, left: DataFrame) -> DataFrame:
-        """The rows to insert. Without a match, their values come from the source alone."""
-        self.job.inputs[SOURCE.name] = left
-        where = SqlText.of(" WHERE ", boolean(condition)) if condition else SqlText.of("")
-        columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
-        kinds = {c.name: c.type for c in self.table.all_columns}
-        rows = self.job.sql(
-            SqlText.of(
-                "SELECT ",
-                SqlText.join(", ", columns),
-                " FROM ",
-                SOURCE,
-                f" AS {self.pairs.source}",
-                where,
-            )
-        )
-        values = {
-            v.column: in_order(SqlText.of(field.name), v.column, kinds[v.column], field.dataType)
-            for v, field in zip(leg.values, rows.schema.fields, strict=True)
-        }
-        return placed_rows(self.job, self.table, rows, values, {})
 
 
 def _carrying(source: DataFrame, names: Sequence[str]) -> tuple[DataFrame, Sequence[str]]:

@@ -17,7 +17,7 @@ from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.job import Job, collect_all
 from acidsql.engines.spark.key_bits import key_words, may_be_key
-from acidsql.engines.spark.key_hash import hashes_alike
+from acidsql.engines.spark.key_hash import have_one_hash
 from acidsql.engines.spark.moved import MovedRows, moved
 from acidsql.errors import AnalysisError
 from acidsql.model.names import quote_identifier as quote
@@ -71,13 +71,12 @@ def candidates(job: Job, plan: MergePlan, target: DataFrame, source: MovedRows) 
 
 
 def _hash_alike(target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether equal keys have one hash. Not so values that are converted to be compared."""
+    """Whether equal keys have one hash."""
     ours = {field.name: field for field in target.schema}
     theirs = {field.name: field for field in source.schema}
     if any(column not in ours for column, _ in pairs):
         return False
-    fields = [(ours[column], theirs[name]) for column, name in pairs]
-    return all(a.dataType == b.dataType and hashes_alike(a) and hashes_alike(b) for a, b in fields)
+    return all(have_one_hash(ours[column], theirs[name]) for column, name in pairs)
 
 
 def _by_hashes(

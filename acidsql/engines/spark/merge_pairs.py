@@ -95,14 +95,14 @@ class Pairs:
         return checked(self.job, self.table, rows, f"{LEG} IN ({', '.join(updates)})")
 
     def alone(self, target: DataFrame) -> DataFrame:
-        """The target's rows as they are joined, if the source matters neither to LEG nor to values.
+        """Rows of the target with the columns that `joined` gives them, as if each had a match.
 
-        That is, as if each had a match.
+        This is for plans whose clauses and values ask for no column of the source.
         """
         self.job.inputs[TARGET.name] = target
         whens = [when(leg.condition, number) for number, leg in enumerate(self.plan.matched)]
         values = {column.name: self._old(column) for column in self._written}
-        columns = self._columns(SqlText.of(_acting(whens), f" AS {LEG}"), self._keys, values)
+        columns = self._columns(SqlText.of(acting(whens), f" AS {LEG}"), self._keys, values)
         rows = SqlText.of(TARGET, f" AS {self._alias} WHERE ", self._may_act)
         return self.job.sql(SqlText.of("SELECT ", columns, " FROM ", rows))
 
@@ -151,7 +151,7 @@ class Pairs:
             whens.append(SqlText.of(f" WHEN {self.source}.{there} IS NULL THEN {_ALONE}"))
         whens += [when(leg.condition, number) for number, leg in enumerate(self.plan.matched)]
         return SqlText.of(
-            "SELECT ", self._columns(SqlText.of(_acting(whens), f" AS {leg}"), extra, values),
+            "SELECT ", self._columns(SqlText.of(acting(whens), f" AS {leg}"), extra, values),
             " FROM ", TARGET, f" AS {self._alias} {join} JOIN ", SOURCE,
             f" AS {self.source} ON (", boolean(self.plan.on), "\n) AND ", self._may_act,
         )  # fmt: skip
@@ -194,7 +194,7 @@ class Pairs:
             self.plan.by_source, first, SqlText.of(TARGET, f" AS {self._alias}")
         )
         columns = [SqlText.of(name) for name in (PARTITION, *CHANGED_ROW_ID)]
-        columns += [SqlText.of(_acting(whens), f" AS {LEG}"), *map(SqlText.of, extra)]
+        columns += [SqlText.of(acting(whens), f" AS {LEG}"), *map(SqlText.of, extra)]
         columns += [
             SqlText.of(self._new(c, setting, LEG, SqlText.of(f"{_NEW}{i}")), f" AS {quote(c.name)}")
             for i, c in enumerate(self._written)
@@ -243,8 +243,8 @@ class Pairs:
         self.job.inputs[_JOINED.name] = named.toDF(*ids, _PAIR_LEG, *new, *names)
         legs = list(enumerate(self.plan.not_matched, first))
         whens = [when(leg.condition, number) for number, leg in legs]
-        acting = SqlText.of(
-            f"CASE WHEN {PARTITION} IS NULL THEN ", _acting(whens),
+        leg_of = SqlText.of(
+            f"CASE WHEN {PARTITION} IS NULL THEN ", acting(whens),
             f" ELSE {_PAIR_LEG} END AS {LEG}",
         )  # fmt: skip
         setting = [(number, self._inserted(leg)) for number, leg in legs]
@@ -253,7 +253,7 @@ class Pairs:
             SqlText.of(self._new(c, setting, LEG, SqlText.of(kept)), f" AS {_VALUE}{index}")
             for index, (c, kept) in enumerate(zip(table.columns, new, strict=True))
         ]
-        columns = [*map(SqlText.of, ids), acting, *values]
+        columns = [*map(SqlText.of, ids), leg_of, *values]
         text = SqlText.of(
             "SELECT ", SqlText.join(", ", columns), " FROM ", _JOINED, f" AS {self.source}"
         )
@@ -315,7 +315,7 @@ class Pairs:
         return SqlText.of("CASE", *whens, " ELSE ", old, " END") if whens else old
 
 
-def _acting(whens: Sequence[SqlText]) -> SqlText:
+def acting(whens: Sequence[SqlText]) -> SqlText:
     """The number of the leg that acts on a row, computed where it stands.
 
     Spark would filter rows by the number before it joins them, if it knew that the number is always

@@ -1,0 +1,80 @@
+"""The rows that a MERGE inserts: those of the source that match no row of the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from acidsql.engines.changes import LEG
+from acidsql.engines.spark.evaluation import evaluated
+from acidsql.engines.spark.fields import in_order
+from acidsql.engines.spark.insert import placed_rows, write_inserted_rows
+from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.merge_pairs import SOURCE, acting, when
+from acidsql.engines.spark.values import boolean
+from acidsql.engines.target import OutputFile, Target
+from acidsql.model.names import quote_identifier as quote
+from acidsql.model.table import Table
+from acidsql.plans.merge import InsertLeg, MergePlan
+from acidsql.plans.sql_text import SqlText
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Inserts:
+    """The clauses for rows of the source without a match."""
+
+    plan: MergePlan
+    job: Job
+    target: Target
+
+    def write(self, left: DataFrame, *, are_few: bool) -> list[OutputFile]:
+        """The files of the rows ``left``, which match no row of the target."""
+        legs = self.plan.not_matched
+        if not legs:
+            return []
+        if len(legs) == 1:
+            return self._write(legs[0], legs[0].condition, left, are_few=are_few)
+        whens = [when(leg.condition, number) for number, leg in enumerate(legs)]
+        numbered = self._select(left, SqlText.of("*, ", acting(whens), f" AS {LEG}"))
+        files = []
+        # Each leg reads the rows in jobs of its own. A condition like rand() < 0.5 is asked once.
+        with evaluated(numbered) as once:
+            for number, leg in enumerate(legs):
+                rows = once.where(f"{LEG} = {number}").drop(LEG)
+                files += self._write(leg, None, rows, are_few=are_few)
+        return files
+
+    def placed(self, leg: InsertLeg, condition: SqlText | None, left: DataFrame) -> DataFrame:
+        """The rows that the leg inserts. Without a match, values come from the source alone."""
+        columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
+        kinds = {c.name: c.type for c in self._table.all_columns}
+        rows = self._select(left, SqlText.join(", ", columns), condition)
+        values = {
+            v.column: in_order(SqlText.of(field.name), v.column, kinds[v.column], field.dataType)
+            for v, field in zip(leg.values, rows.schema.fields, strict=True)
+        }
+        return placed_rows(self.job, self._table, rows, values, {})
+
+    def _write(
+        self, leg: InsertLeg, condition: SqlText | None, left: DataFrame, *, are_few: bool
+    ) -> list[OutputFile]:
+        rows = self.placed(leg, condition, left)
+        return write_inserted_rows(
+            rows, self._table, self.target, leg.statement_id, are_few=are_few
+        )
+
+    def _select(
+        self, left: DataFrame, columns: SqlText, condition: SqlText | None = None
+    ) -> DataFrame:
+        """A query of the rows, under the alias that the source has in the clauses."""
+        self.job.inputs[SOURCE.name] = left
+        where = SqlText.of(" WHERE ", boolean(condition)) if condition else SqlText.of("")
+        alias = quote(self.plan.source_alias)
+        return self.job.sql(SqlText.of("SELECT ", columns, " FROM ", SOURCE, f" AS {alias}", where))
+
+    @property
+    def _table(self) -> Table:
+        return self.job.context.tables[self.plan.table].table
