@@ -39,6 +39,7 @@ from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.load import load_rows
 from acidsql.engines.spark.merge import run_merge
 from acidsql.engines.spark.multi_insert import run_multi_insert
+from acidsql.engines.spark.own_functions import require_own_functions
 from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.registered import registered_frame
@@ -127,10 +128,7 @@ class SparkEngine:
     ) -> SparkFrame:
         [snapshot] = context.tables.values()
         with self._job(plan, context) as job:
-            frame = summary_frame(job.spark, plan, snapshot.table, row)
-            if frame is not None:
-                return SparkFrame(frame, self._progress)
-        return self.query(plan, context)
+            return SparkFrame(summary_frame(job.spark, plan, snapshot.table, row), self._progress)
 
     @only_ours()
     def table(
@@ -151,10 +149,13 @@ class SparkEngine:
     ) -> Iterator[Job]:
         """The reads of a plan, or of a table that is asked for as a frame.
 
+        ConfigError if the session has replaced functions that the reads call.
+
         Only Spark's own scans know the names of files, for which a plan or a frame may be asked.
         """
         spark = self._spark.get()
         with own_jobs(spark, phase, self._progress), for_statement(spark):
+            require_own_functions(spark)
             yield Job(
                 spark,
                 self._storage,

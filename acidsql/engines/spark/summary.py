@@ -18,29 +18,19 @@ from acidsql.plans.query import QueryPlan
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_BUILT_IN = "org.apache.spark.sql.catalyst.expressions.aggregate."
-
 
 def summary_frame(
     spark: SparkSession, plan: QueryPlan, table: Table, row: Sequence[Value | None]
-) -> DataFrame | None:
-    """The row as a frame; None if a function of the plan is not Spark's own in this session.
+) -> DataFrame:
+    """The row as a frame.
 
     Spark analyses the query over no rows, and so finds its names and types.
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - Spark is there by now
 
-    if any(_is_replaced(spark, summary.function) for summary in plan.summaries):
-        return None
     empty = run_sql(spark, plan.rows, lambda _: empty_scan(spark, table, ScanRequest()), {})
     with clear_errors():
         schema = empty.schema
         known = to_arrow_schema(schema)
         columns = [pa.array([v], field.type) for v, field in zip(row, known, strict=True)]
         return local_frame(spark, pa.table(columns, schema=known), schema)
-
-
-def _is_replaced(spark: SparkSession, function: str) -> bool:
-    """Whether a user has given the name to another function: Spark lets a session do so."""
-    with clear_errors():
-        return spark.catalog.getFunction(function).className != f"{_BUILT_IN}{function.title()}"
