@@ -127,9 +127,13 @@ class _MergePlanner:
             self._refuse_columns(self.source_alias, "the source", clause)
         condition = self._condition(clause.condition)
         asks_target = self._asks_target(clause.condition)
+        asks_source = self._asks_source(clause.condition, bare=False)
         if isinstance(clause, MergeDelete):
             return DeleteLeg(
-                statement_id=statement_id, condition=condition, asks_target=asks_target
+                statement_id=statement_id,
+                condition=condition,
+                asks_target=asks_target,
+                asks_source=asks_source,
             )
         if clause.assignments is None:
             assignments = self._update_star(clause)
@@ -141,6 +145,7 @@ class _MergePlanner:
             statement_id=statement_id,
             condition=condition,
             asks_target=asks_target,
+            asks_source=asks_source,
             assignments=assignments,
             moves=any(a.column in placing_columns(self.table) for a in assignments),
         )
@@ -164,7 +169,12 @@ class _MergePlanner:
                 SetColumn(column=c.name, value=given.get(c.name) or default_value(self.table, c))
                 for c in self.table.all_columns
             )
-        return InsertLeg(statement_id=statement_id, condition=condition, values=values)
+        return InsertLeg(
+            statement_id=statement_id,
+            condition=condition,
+            asks_source=self._asks_source(clause.condition, bare=True),
+            values=values,
+        )
 
     def _refuse_columns(self, alias: str, side: str, clause: MergeClause) -> None:
         """AnalysisError for a column of the side that a row without a match does not have."""
@@ -191,6 +201,22 @@ class _MergePlanner:
         qualifiers = {self.alias.lower()}
         arguments = self.lowering.arguments
         return says_only(fragment.tree, self.table, qualifiers, arguments, columns, bare=False)
+
+    def _asks_source(self, fragment: Fragment | None, *, bare: bool) -> tuple[str, ...] | None:
+        """The columns of the source for which the condition asks; None if it asks for others.
+
+        ``bare`` names are the source's. Where both rows are there, they may be columns of either.
+        """
+        if fragment is None or fragment.tree.find(exp.Query):
+            return None
+        alias, found = self.source_alias.lower(), []
+        for column in fragment.tree.find_all(exp.Column):
+            names = [part.name.lower() for part in column.parts]
+            is_qualified = len(names) > 1 and names[0] == alias
+            if not is_qualified and not bare:
+                return None
+            found.append(names[1] if is_qualified else names[0])
+        return tuple(dict.fromkeys(found))
 
     def _insert_columns(self, clause: MergeInsert) -> tuple[Column, ...]:
         if clause.columns is None:

@@ -21,12 +21,14 @@ class Leg(Node):
     """What one clause of a MERGE writes, under a statement id of its own.
 
     With ``asks_target``, the condition compares columns of the target with literals, and says
-    nothing else: it may be asked of any row of the target.
+    nothing else: it may be asked of any row of the target. ``asks_source`` are the columns of the
+    source that it asks for, in lower case; None if it asks for anything else, or if there is none.
     """
 
     statement_id: StatementId
     condition: SqlText | None
     asks_target: bool = False
+    asks_source: tuple[str, ...] | None = None
 
 
 class UpdateLeg(Leg):

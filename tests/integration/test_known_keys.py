@@ -237,8 +237,8 @@ def test_a_scan_leaves_out_rows_on_which_no_clause_acts(
         ("t.k = s.k AND t.v = 0", "UPDATE SET v = s.v", [(1, 10), (3, 8)]),
         ("t.k = s.k AND t.v < s.v", "UPDATE SET v = s.v", [(1, 10), (3, 8)]),
         ("t.k = s.k OR t.k = s.k", "UPDATE SET v = s.v", [(1, 7), (3, 8)]),
-        # A clause asks for the source, or may fail for a row without a match.
-        ("t.k = s.k", "AND s.v = 8 THEN UPDATE SET v = s.v", [(1, 10), (3, 8)]),
+        # A clause asks for both, or may fail for a row without a match.
+        ("t.k = s.k", "AND s.v - t.k = 5 THEN UPDATE SET v = s.v", [(1, 10), (3, 8)]),
         ("t.k = s.k", "AND 10 / t.k > 4 THEN UPDATE SET v = s.v", [(1, 7), (3, 0)]),
         ("t.k = s.k", "AND 10 / t.k > 4 THEN DELETE", [(3, 0)]),
         ("t.k = s.k", "UPDATE SET v = 100 DIV t.k", [(1, 100), (3, 33)]),

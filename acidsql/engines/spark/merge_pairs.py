@@ -97,10 +97,12 @@ class Pairs:
     def alone(self, target: DataFrame) -> DataFrame:
         """Rows of the target with the columns that `joined` gives them, as if each had a match.
 
-        This is for plans whose clauses and values ask for no column of the source.
+        This is for plans whose new values ask for no column of the source. Of clauses that do,
+        LEG says nothing.
         """
         self.job.inputs[TARGET.name] = target
-        whens = [when(leg.condition, number) for number, leg in enumerate(self.plan.matched)]
+        legs = [(n, leg) for n, leg in enumerate(self.plan.matched) if leg.asks_source is None]
+        whens = [when(leg.condition, number) for number, leg in legs]
         values = {column.name: self._old(column) for column in self._written}
         columns = self._columns(SqlText.of(acting(whens), f" AS {LEG}"), self._keys, values)
         rows = SqlText.of(TARGET, f" AS {self._alias} WHERE ", self._may_act)

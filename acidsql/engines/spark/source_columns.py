@@ -23,7 +23,7 @@ from acidsql.engines.spark.values import has_star
 from acidsql.model.constraint import checks
 from acidsql.model.table import Column, Table
 from acidsql.model.types import VOID, DecimalType, PrimitiveType, spark_type
-from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
+from acidsql.plans.merge import InsertLeg, Leg, MergePlan, UpdateLeg
 from acidsql.plans.sql_text import SqlText
 from acidsql.plans.update import SetColumn
 
@@ -63,16 +63,17 @@ class SourceColumns:
         }
 
     def is_told_by_keys(self) -> bool:
-        """Whether a row's keys, and comparisons of its columns with literals, tell all about it.
+        """Whether no clause asks for columns of both sides, but for the keys that ON compares.
 
-        That is, which clause acts on the row, and the column of the source that each gets.
+        Then a row of the target is told by its keys, and by comparisons of its columns with
+        literals. Columns that are set become columns of the source.
         """
         plan = self.plan
         if not plan.on_is_keys or plan.by_source or plan.moves:
             return False
         given = set(self.updating())
         return all(
-            (leg.condition is None or leg.asks_target)
+            (leg.condition is None or leg.asks_target or self.asked_by([leg]) is not None)
             and (not isinstance(leg, UpdateLeg) or {a.column for a in leg.assignments} == given)
             for leg in plan.changing
         )
@@ -83,10 +84,23 @@ class SourceColumns:
         None if some value is another one, or if it takes more than values to make the rows.
         """
         table = self.table
-        if leg.condition is not None or table.partition_columns or checks(table.constraints):
+        if table.partition_columns or checks(table.constraints):
             return None
         filled = self._filled(leg.values)
         return filled if all(c.name in filled for c in table.columns) else None
+
+    def asked_by(self, legs: Iterable[Leg]) -> Sequence[StructField] | None:
+        """The columns for which the conditions of the legs ask, if they ask for the source alone.
+
+        None if they ask for more, or if values that Arrow calls equal may not be the same.
+        """
+        fields = {field.name.lower(): field for field in self.fields if _is_simple(field)}
+        names: set[str] = set()
+        for leg in legs:
+            if leg.condition is not None and not leg.asks_source:
+                return None
+            names.update(leg.asks_source or ())
+        return [fields[name] for name in sorted(names)] if names <= fields.keys() else None
 
     def asked(self, given: Iterable[str]) -> Sequence[StructField]:
         """The columns that a join may ask for, if it does not compute those ``given``.
@@ -167,6 +181,16 @@ def _unquoted(name: str) -> str:
 def _may_stand_in(text: str, name: str) -> bool:
     """Whether the text, in lower case, may name a column."""
     return not name.isascii() or name.lower().replace("`", "``") in text
+
+
+def _is_simple(field: StructField) -> bool:
+    """Whether values of the field that Arrow calls equal are the same. Not so 0.0 and -0.0."""
+    from pyspark.sql import types  # noqa: PLC0415
+
+    numbers = (types.IntegralType, types.DecimalType, types.BooleanType)
+    times = (types.DateType, types.TimestampType, types.TimestampNTZType)
+    texts = (types.StringType, types.BinaryType)
+    return isinstance(field.dataType, (*numbers, *times, *texts))
 
 
 def _fits(field: StructField, column: Column) -> bool:

@@ -1,0 +1,98 @@
+"""Clauses of a MERGE that ask for the source alone, where the driver has the source's rows.
+
+Feeds of changes say in a column what is to be done: ``WHEN MATCHED AND s.op = 'D' THEN DELETE``.
+Such a column has few values, and rows with the same values get the same answer. So Spark is asked
+once for each, over rows that the driver hands it, which takes no job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from acidsql.engines.changes import LEG
+from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.evaluation import is_deterministic
+from acidsql.engines.spark.job import Job, collect_all, is_row_by_row
+from acidsql.engines.spark.local_frame import local_frame
+from acidsql.engines.spark.merge_pairs import SOURCE, when
+from acidsql.model.names import quote_identifier as quote
+from acidsql.plans.merge import Leg
+from acidsql.plans.sql_text import SqlText
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructField
+
+_TOLD, _PLACE = "__acidsql_told", "__acidsql_place"
+
+
+def acting_legs(
+    job: Job,
+    alias: str,
+    legs: Sequence[Leg],
+    fields: Sequence[StructField],
+    rows: pa.Table,
+    told: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64] | None:
+    """The number of the leg that acts on each of the source's ``rows``; -1 where none acts.
+
+    ``fields`` are the columns that the conditions of ``legs`` may ask for, under the ``alias``.
+    ``told`` are, for each row, the numbers of the first leg that holds among those that do not ask
+    for the source; it may be left out where all do that have a condition. None if rows with equal
+    values may get different answers, as by rand(). AnalysisError for a mistake in a condition.
+    """
+    from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
+
+    if told is None and legs[0].condition is None:
+        return np.zeros(rows.num_rows, np.int64)
+    columns = [rows.column(field.name).combine_chunks() for field in fields]
+    told = np.full(rows.num_rows, -1) if told is None else told
+    first, groups = _distinct([pa.array(told), *columns])
+    values = pa.table(
+        [*(c.take(first) for c in columns), pa.array(told[first]), pa.array(np.arange(len(first)))],
+        [*(field.name for field in fields), _TOLD, _PLACE],
+    )
+    added = [StructField(name, LongType()) for name in (_TOLD, _PLACE)]
+    job.inputs[SOURCE.name] = local_frame(job.spark, values, StructType([*fields, *added]))
+    frame = job.sql(_query(alias, legs))
+    with clear_errors():
+        if not is_row_by_row(frame) or not is_deterministic(frame):
+            return None
+        found = collect_all(frame)
+    if found is None:
+        return None
+    acting = np.full(len(first), -1)
+    acting[found.column(_PLACE).to_numpy()] = found.column(LEG).to_numpy()
+    return acting[groups]
+
+
+def _query(alias: str, legs: Sequence[Leg]) -> SqlText:
+    """The first leg that holds, in the order of the legs. A condition is asked behind others."""
+    whens = [
+        when(leg.condition, number)
+        if leg.asks_source or leg.condition is None
+        else SqlText.of(f" WHEN {_TOLD} = {number} THEN {number}")
+        for number, leg in enumerate(legs)
+    ]
+    chosen = SqlText.of("CASE", *whens, f" ELSE -1 END AS {LEG}")
+    return SqlText.of(f"SELECT {_PLACE}, ", chosen, " FROM ", SOURCE, f" AS {quote(alias)}")
+
+
+def _distinct(columns: Sequence[pa.Array[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of rows that differ, and for each row which of these it is equal to.
+
+    >>> first, groups = _distinct([pa.array([1, 2, 1]), pa.array(["a", "a", "a"])])
+    >>> first.tolist(), groups.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    groups = np.zeros(len(columns[0]), np.int64)
+    first = groups[:1]
+    for column in columns:
+        encoded = column.dictionary_encode(null_encoding="encode")
+        codes = groups * max(1, len(encoded.dictionary)) + encoded.indices.to_numpy()
+        _, first, groups = np.unique(codes, return_index=True, return_inverse=True)
+    return first, groups
