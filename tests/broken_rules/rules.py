@@ -607,4 +607,21 @@ RULES = [
         "if there.any() and",
         "property/test_set_columns.py::test_the_file_is_that_of_whole_rows",
     ),
+    BrokenRule(
+        "The scan of a MERGE's target leaves out no row that has a key of the source.",
+        "sets one of the two bits that the scan looks up for a key",
+        "engines/spark/key_bits.py",
+        "    bits[whole & np.uint64((1 << length) - 1)] = True\n",
+        "",
+        "unit/engines/spark/test_known_keys.py::test_both_bits_of_each_hash_are_set",
+    ),
+    BrokenRule(
+        "A MERGE's clauses are asked of each row of the source that differs from others in a "
+        "column that they ask for.",
+        "takes rows for alike that have the same value in the last of the columns",
+        "engines/spark/source_clauses.py",
+        "codes = groups * max(1, len(encoded.dictionary)) + encoded.indices.to_numpy()",
+        "codes = encoded.indices.to_numpy()",
+        "unit/engines/spark/test_known_keys.py::test_rows_are_alike_if_all_their_values_are",
+    ),
 ]
