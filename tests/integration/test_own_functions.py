@@ -72,7 +72,9 @@ def session(own: Any, tmp_path: Path) -> Iterator[Session]:
 
 @pytest.mark.parametrize("order", ["first"], indirect=True)
 @pytest.mark.parametrize("name", ["hash", "shiftright", "spark_partition_id", "COALESCE"])
-def test_a_function_that_our_sql_calls(session: Session, own: Any, name: str) -> None:
+def test_a_function_that_our_sql_calls(
+    session: Session, own: Any, name: str, tmp_path: Path
+) -> None:
     own.udf.register(name, calling(name), "int")
     if name == "hash":  # ours calls another one
         assert session.execute("SELECT * FROM t ORDER BY k").fetchall() == [(1, "a"), (2, "b")]
@@ -85,9 +87,9 @@ def test_a_function_that_our_sql_calls(session: Session, own: Any, name: str) ->
     ):
         with pytest.raises(ConfigError, match=f"in the place of Spark's {name.lower()}") as told:
             session.execute(statement)
-        assert "DROP TEMPORARY FUNCTION" in str(told.value.hint)
-    own.sql(f"DROP TEMPORARY FUNCTION {name}")
-    assert session.execute("SELECT * FROM t ORDER BY k").fetchall() == [(1, "a"), (2, "b")]
+        assert "spark.newSession()" in str(told.value.hint)
+    with acidsql.connect(tmp_path / "w", spark=own.newSession()) as fresh:
+        assert fresh.execute("SELECT * FROM t ORDER BY k").fetchall() == [(1, "a"), (2, "b")]
 
 
 @pytest.mark.parametrize("order", [None, "second", "last"], indirect=True)

@@ -55,8 +55,8 @@ def require_own_functions(spark: SparkSession) -> None:
         raise ConfigError(
             f"this SparkSession has a function of its own in the place of Spark's {min(hidden)}",
             detail=f"acidsql's own SQL calls Spark's. Functions of that kind: {_listed(hidden)}.",
-            hint="Register the function under another name, or remove it by DROP TEMPORARY"
-            " FUNCTION.",
+            hint="Register the function under another name, in a session without the old one:"
+            " spark.newSession() makes one.",
         )
 
 
