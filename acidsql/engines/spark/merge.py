@@ -29,7 +29,6 @@ from acidsql.engines.spark.encoding import can_encode, column_names
 from acidsql.engines.spark.evaluation import evaluated, has_limit, is_deterministic
 from acidsql.engines.spark.insert import (
     moved_rows,
-    write_collected_rows,
     write_inserted_rows,
 )
 from acidsql.engines.spark.job import Job, collect_source, is_row_by_row, parallelism
@@ -44,7 +43,6 @@ from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.source_clauses import acting_legs
 from acidsql.engines.spark.source_columns import (
     SourceColumns,
-    as_new_rows,
     with_source_values,
 )
 from acidsql.engines.spark.source_keys import are_listed, key_predicates
@@ -54,7 +52,7 @@ from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
-from acidsql.plans.merge import Leg, MergePlan, UpdateLeg
+from acidsql.plans.merge import MergePlan, UpdateLeg
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -243,54 +241,22 @@ class _Merge:
             return matches
         rows = source.rows.take(matches.column(SOURCE_ROW))
         told = matches.column(LEG).to_numpy().astype(np.int64)
-        acting = self._acting(source, legs, rows, told)
+        acting = acting_legs(self.job, source.columns, legs, rows, told)
         place = matches.column_names.index(LEG)
         return None if acting is None else matches.set_column(place, LEG, pa.array(acting))
-
-    def _acting(
-        self,
-        source: _Collected,
-        legs: Sequence[Leg],
-        rows: pa.Table,
-        told: np.ndarray | None = None,
-    ) -> np.ndarray | None:
-        """The `acting_legs` of these rows of the source; None if the legs ask for more."""
-        fields = source.columns.asked_by([leg for leg in legs if not leg.asks_target])
-        if fields is None:
-            return None
-        return acting_legs(self.job, self.plan.source_alias, legs, fields, rows, told)
 
     def _inserted_collected(self, source: _Collected, left: np.ndarray) -> list[OutputFile]:
         """The files of the source's rows without a match, which ``left`` marks."""
         legs, rows = self.plan.not_matched, source.rows.filter(pa.array(left))
-        if not legs:
-            return []
-        new = self._new_rows(source, rows)
-        if new is not None:
-            return [
-                file
-                for leg, own in zip(legs, new, strict=True)
-                for file in write_collected_rows(own, self.table, self.target, leg.statement_id)
-            ]
+        files = self.inserts.write_collected(source.columns, rows)
+        if files is not None:
+            return files
         frame = self._local(source.columns.fields, rows).drop(SOURCE_ROW)  # no star shows it
         if rows.num_rows:
             return self.inserts.write(frame, are_few=True)
         for leg in legs:  # a mistake in a clause is one whatever rows there are
             self.inserts.placed(leg, leg.condition, frame)
         return []
-
-    def _new_rows(self, source: _Collected, rows: pa.Table) -> list[pa.Table] | None:
-        """The rows that each leg inserts, if all of their values are columns of the source."""
-        legs = self.plan.not_matched
-        given = [columns for leg in legs if (columns := source.columns.inserting(leg)) is not None]
-        try:
-            acting = self._acting(source, legs, rows) if len(given) == len(legs) else None
-        except AnalysisError:
-            return None  # The other way makes the same mistake, and hints at columns.
-        if acting is None:
-            return None
-        parts = [rows.filter(pa.array(acting == number)) for number in range(len(legs))]
-        return [as_new_rows(p, self.table, g) for p, g in zip(parts, given, strict=True)]
 
     def _local(self, fields: Iterable[StructField], numbered: pa.Table) -> DataFrame:
         """These columns of the source's rows, and SOURCE_ROW."""

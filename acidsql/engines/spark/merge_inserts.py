@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from acidsql.engines.changes import LEG
 from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.fields import in_order
-from acidsql.engines.spark.insert import placed_rows, write_inserted_rows
+from acidsql.engines.spark.insert import placed_rows, write_collected_rows, write_inserted_rows
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.merge_pairs import SOURCE, acting, when
+from acidsql.engines.spark.source_clauses import acting_legs
+from acidsql.engines.spark.source_columns import SourceColumns, as_new_rows
 from acidsql.engines.spark.values import boolean
 from acidsql.engines.target import OutputFile, Target
+from acidsql.errors import AnalysisError
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Table
 from acidsql.plans.merge import InsertLeg, MergePlan
@@ -45,6 +50,29 @@ class Inserts:
             for number, leg in enumerate(legs):
                 rows = once.where(f"{LEG} = {number}").drop(LEG)
                 files += self._write(leg, None, rows, are_few=are_few)
+        return files
+
+    def write_collected(self, source: SourceColumns, rows: pa.Table) -> list[OutputFile] | None:
+        """The files of these ``rows`` of the source, if all new values are columns of it as is.
+
+        None if there are other values, or other conditions than those of `acting_legs`.
+        """
+        legs = self.plan.not_matched
+        if not legs:
+            return []
+        given = [columns for leg in legs if (columns := source.inserting(leg)) is not None]
+        if len(given) < len(legs):
+            return None
+        try:
+            chosen = acting_legs(self.job, source, legs, rows)
+        except AnalysisError:
+            return None  # The other way makes the same mistake, and hints at columns.
+        if chosen is None:
+            return None
+        files = []
+        for number, (leg, columns) in enumerate(zip(legs, given, strict=True)):
+            own = as_new_rows(rows.filter(pa.array(chosen == number)), self._table, columns)
+            files += write_collected_rows(own, self._table, self.target, leg.statement_id)
         return files
 
     def placed(self, leg: InsertLeg, condition: SqlText | None, left: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ once for each, over rows that the driver hands it, which takes no job.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,33 +20,33 @@ from acidsql.engines.spark.evaluation import is_deterministic
 from acidsql.engines.spark.job import Job, collect_all, is_row_by_row
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.merge_pairs import SOURCE, when
+from acidsql.engines.spark.source_columns import SourceColumns
 from acidsql.model.names import quote_identifier as quote
 from acidsql.plans.merge import Leg
 from acidsql.plans.sql_text import SqlText
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructField
 
 _TOLD, _PLACE = "__acidsql_told", "__acidsql_place"
 
 
 def acting_legs(
     job: Job,
-    alias: str,
+    source: SourceColumns,
     legs: Sequence[Leg],
-    fields: Sequence[StructField],
     rows: pa.Table,
     told: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64] | None:
     """The number of the leg that acts on each of the source's ``rows``; -1 where none acts.
 
-    ``fields`` are the columns that the conditions of ``legs`` may ask for, under the ``alias``.
-    ``told`` are, for each row, the numbers of the first leg that holds among those that do not ask
-    for the source; it may be left out where all do that have a condition. None if rows with equal
-    values may get different answers, as by rand(). AnalysisError for a mistake in a condition.
+    ``told`` are, for each row, the numbers of the first leg that holds among those that ask for the
+    target; it may be left out where there are none. None if a condition asks for more, or if rows
+    with equal values may get different answers, as by rand(). AnalysisError for a mistake in a
+    condition.
     """
     from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
 
+    fields = source.asked_by([leg for leg in legs if not leg.asks_target])
+    if fields is None:
+        return None
     if told is None and legs[0].condition is None:
         return np.zeros(rows.num_rows, np.int64)
     columns = [rows.column(field.name).combine_chunks() for field in fields]
@@ -58,7 +58,7 @@ def acting_legs(
     )
     added = [StructField(name, LongType()) for name in (_TOLD, _PLACE)]
     job.inputs[SOURCE.name] = local_frame(job.spark, values, StructType([*fields, *added]))
-    frame = job.sql(_query(alias, legs))
+    frame = job.sql(_query(source.plan.source_alias, legs))
     with clear_errors():
         if not is_row_by_row(frame) or not is_deterministic(frame):
             return None
