@@ -139,6 +139,6 @@ def is_sorted(keys: Sequence[np.ndarray]) -> bool:
 
 
 def _one_array(column: Array) -> Array:
-    if isinstance(column, pa.ChunkedArray):
-        return pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
+    if isinstance(column, pa.ChunkedArray):  # a filter that leaves no row leaves no chunk
+        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     return column

@@ -31,6 +31,17 @@ _LEG_ORDER = (MergeDelete, MergeInsert, MergeUpdate)
 Legs of one kind, which Hive does not have, follow one another as in the text.
 """
 
+_OF_VALUES = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Placeholder, exp.Paren),
+    *(exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.Between),
+    *(exp.In, exp.Like, exp.Not, exp.And, exp.Or, exp.Case, exp.If, exp.Coalesce),
+    *(exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Lower, exp.Upper, exp.Trim),
+)
+"""What a condition may consist of that says the same of equal values.
+
+No word that is a column's name to Spark is among them: it may take current_date for a column.
+"""
+
 
 def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rules) -> MergePlan:
     """The plan of a MERGE. Each leg writes under a statement id of its own.
@@ -207,11 +218,15 @@ class _MergePlanner:
 
         ``bare`` names are the source's. Where both rows are there, they may be columns of either.
         """
-        if fragment is None or fragment.tree.find(exp.Query):
+        if fragment is None:
             return None
         alias, found = self.source_alias.lower(), []
-        for column in fragment.tree.find_all(exp.Column):
-            names = [part.name.lower() for part in column.parts]
+        for node in fragment.tree.walk():
+            if not isinstance(node, _OF_VALUES):
+                return None
+            if not isinstance(node, exp.Column):
+                continue
+            names = [part.name.lower() for part in node.parts]
             is_qualified = len(names) > 1 and names[0] == alias
             if not is_qualified and not bare:
                 return None

@@ -15,12 +15,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from acidsql.engines.changes import LEG
-from acidsql.engines.spark.errors import clear_errors
-from acidsql.engines.spark.evaluation import is_deterministic
 from acidsql.engines.spark.job import Job, collect_all, is_row_by_row
 from acidsql.engines.spark.local_frame import local_frame
-from acidsql.engines.spark.merge_pairs import SOURCE, when
+from acidsql.engines.spark.merge_pairs import SOURCE
 from acidsql.engines.spark.source_columns import SourceColumns
+from acidsql.engines.spark.values import boolean
 from acidsql.model.names import quote_identifier as quote
 from acidsql.plans.merge import Leg
 from acidsql.plans.sql_text import SqlText
@@ -38,9 +37,9 @@ def acting_legs(
     """The number of the leg that acts on each of the source's ``rows``; -1 where none acts.
 
     ``told`` are, for each row, the numbers of the first leg that holds among those that ask for the
-    target; it may be left out where there are none. None if a condition asks for more, or if rows
-    with equal values may get different answers, as by rand(). AnalysisError for a mistake in a
-    condition.
+    target; it may be left out where there are none. None if a condition asks for more, or calls a
+    function of the session's own, which may be another one each time. AnalysisError for a mistake
+    in a condition.
     """
     from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
 
@@ -59,10 +58,7 @@ def acting_legs(
     added = [StructField(name, LongType()) for name in (_TOLD, _PLACE)]
     job.inputs[SOURCE.name] = local_frame(job.spark, values, StructType([*fields, *added]))
     frame = job.sql(_query(source.plan.source_alias, legs))
-    with clear_errors():
-        if not is_row_by_row(frame) or not is_deterministic(frame):
-            return None
-        found = collect_all(frame)
+    found = collect_all(frame) if is_row_by_row(frame) else None
     if found is None:
         return None
     acting = np.full(len(first), -1)
@@ -73,13 +69,19 @@ def acting_legs(
 def _query(alias: str, legs: Sequence[Leg]) -> SqlText:
     """The first leg that holds, in the order of the legs. A condition is asked behind others."""
     whens = [
-        when(leg.condition, number)
-        if leg.asks_source or leg.condition is None
-        else SqlText.of(f" WHEN {_TOLD} = {number} THEN {number}")
+        SqlText.of(" WHEN ", _condition(leg, number), f" THEN {number}")
         for number, leg in enumerate(legs)
     ]
     chosen = SqlText.of("CASE", *whens, f" ELSE -1 END AS {LEG}")
     return SqlText.of(f"SELECT {_PLACE}, ", chosen, " FROM ", SOURCE, f" AS {quote(alias)}")
+
+
+def _condition(leg: Leg, number: int) -> SqlText:
+    if leg.condition is None:
+        return SqlText.of("true")
+    if leg.asks_target:
+        return SqlText.of(f"{_TOLD} = {number}")
+    return SqlText.of("(", boolean(leg.condition), "\n)")
 
 
 def _distinct(columns: Sequence[pa.Array[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -92,7 +92,7 @@ class SourceColumns:
     def asked_by(self, legs: Iterable[Leg]) -> Sequence[StructField] | None:
         """The columns for which the conditions of the legs ask, if they ask for the source alone.
 
-        None if they ask for more, or if values that Arrow calls equal may not be the same.
+        None if they ask for more, or for columns that are not `_is_simple`.
         """
         fields = {field.name.lower(): field for field in self.fields if _is_simple(field)}
         names: set[str] = set()
@@ -184,13 +184,16 @@ def _may_stand_in(text: str, name: str) -> bool:
 
 
 def _is_simple(field: StructField) -> bool:
-    """Whether values of the field that Arrow calls equal are the same. Not so 0.0 and -0.0."""
+    """Whether equal values of the field get the same answer, wherever Spark gives it.
+
+    Not so 0.0 and -0.0, which Arrow calls equal. Nor days and times, where Spark converts one kind
+    to another: for an hour that a time zone leaves out, it compares in two ways, and takes another
+    one for rows that the driver hands it than for those that it reads.
+    """
     from pyspark.sql import types  # noqa: PLC0415
 
     numbers = (types.IntegralType, types.DecimalType, types.BooleanType)
-    times = (types.DateType, types.TimestampType, types.TimestampNTZType)
-    texts = (types.StringType, types.BinaryType)
-    return isinstance(field.dataType, (*numbers, *times, *texts))
+    return isinstance(field.dataType, (*numbers, types.StringType, types.BinaryType))
 
 
 def _fits(field: StructField, column: Column) -> bool:
