@@ -28,6 +28,8 @@ def settled(array: Array) -> Array:
     """
     if not pa.types.is_nested(array.type):
         return array
+    if not len(array):  # some writers of Arrow leave out its offsets, of which one must be there
+        return pa.array([], array.type)
     mask: Array = array.is_null() if array.null_count else None
     if pa.types.is_struct(array.type):
         children = [_whole(settled(child)) for child in array.flatten()]
