@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from acidsql.engines.selection import tail_of
 from acidsql.engines.spark.causes import causes
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.paths import spark_path
 from acidsql.engines.spark.session import master_of, runs_on_machine
 from acidsql.engines.spark.settings import configured
 from acidsql.engines.target import TABLE_ITSELF, Target
@@ -54,6 +55,7 @@ _OPTIONS = {
     # By the first algorithm, no file appears before all tasks are done.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "mapreduce.output.basename": "part",  # the beginning of `_FILE`
 }
 
 _CANNOT_CUT = "Could not truncate string"
@@ -117,7 +119,7 @@ class Encoding:
         opened = configured(rows.sparkSession, _OPEN_FILES, str(self.open_files))
         with clear_errors(), opened:
             try:
-                writer.orc(directory)
+                writer.orc(spark_path(directory))
             except Exception as error:
                 if any(cause.message.startswith(_CANNOT_CUT) for cause in causes(error)):
                     return False

@@ -33,12 +33,23 @@ def read_paths(
 
 
 def literal_paths(paths: Iterable[str]) -> list[str]:
-    r"""The paths with every character escaped that Spark would take for one of a pattern.
+    r"""The `spark_path` of each, with every character escaped that a pattern would have.
 
     Spark's option ``__globPaths__`` is no help: if it is off, a path with such a character is read
     as often as there are paths (DataSource.checkAndGlobPathIfNecessary).
 
     >>> literal_paths(["/t/s=a", "/t/s={x}"])
-    ['/t/s=a', '/t/s=\\{x\\}']
+    ['file:///t/s=a', 'file:///t/s=\\{x\\}']
     """
-    return [_PATTERN.sub(r"\\\g<0>", path) for path in paths]
+    return [_PATTERN.sub(r"\\\g<0>", spark_path(path)) for path in paths]
+
+
+def spark_path(path: str) -> str:
+    """The path with its scheme: without one, Spark would look in Hadoop's default file system.
+
+    Hadoop takes the rest as it is (org.apache.hadoop.fs.Path), so nothing is escaped.
+
+    >>> spark_path("/a b"), spark_path("s3a://bucket/c")
+    ('file:///a b', 's3a://bucket/c')
+    """
+    return f"file://{path}" if path.startswith("/") else path
