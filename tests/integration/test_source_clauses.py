@@ -104,6 +104,15 @@ def rows_of(session: Session) -> list[Row]:
     return session.execute("SELECT * FROM t ORDER BY k, v").fetchall()
 
 
+def delete_first_and_insert_last(table: Session, condition: str) -> None:
+    """A MERGE whose ``condition`` must hold for the first row of the source, and no other match."""
+    table.execute(
+        f"MERGE INTO t USING {SOURCE} ON t.k = s.k WHEN MATCHED AND {condition}\n"
+        "THEN DELETE WHEN NOT MATCHED AND s.op <> 'D' THEN INSERT VALUES (s.k, s.v)"
+    )
+    assert rows_of(table) == [(2, 20), (3, 30), (9, 9)]
+
+
 @pytest.mark.parametrize(
     "condition",
     [
@@ -119,11 +128,7 @@ def rows_of(session: Session) -> list[Row]:
 def test_conditions_that_columns_of_the_source_tell(
     table: Session, seen: list[str], condition: str
 ) -> None:
-    table.execute(
-        f"MERGE INTO t USING {SOURCE} ON t.k = s.k WHEN MATCHED AND {condition}\n"
-        "THEN DELETE WHEN NOT MATCHED AND s.op <> 'D' THEN INSERT VALUES (s.k, s.v)"
-    )
-    assert rows_of(table) == [(2, 20), (3, 30), (9, 9)]
+    delete_first_and_insert_last(table, condition)
     assert seen == ["alone"]
 
 
@@ -147,11 +152,7 @@ def test_conditions_that_columns_of_the_source_tell(
 def test_what_they_do_not_tell_is_left_to_spark(
     table: Session, seen: list[str], condition: str
 ) -> None:
-    table.execute(
-        f"MERGE INTO t USING {SOURCE} ON t.k = s.k WHEN MATCHED AND {condition}\n"
-        "THEN DELETE WHEN NOT MATCHED AND s.op <> 'D' THEN INSERT VALUES (s.k, s.v)"
-    )
-    assert rows_of(table) == [(2, 20), (3, 30), (9, 9)]
+    delete_first_and_insert_last(table, condition)
     assert "joined" in seen
 
 

@@ -239,7 +239,7 @@ class _Merge:
         legs = self.plan.matched
         if all(leg.asks_source is None for leg in legs):
             return matches
-        fields = source.columns.asked_by([leg for leg in legs if not leg.asks_target]) or ()
+        fields = source.columns.asked_by(legs) or ()
         rows = source.rows.select([f.name for f in fields]).take(matches.column(SOURCE_ROW))
         told = matches.column(LEG).to_numpy().astype(np.int64)
         acting = acting_legs(self.job, source.columns, legs, rows, told)

@@ -41,7 +41,7 @@ _SPARKS_CLASSES = "org.apache.spark.sql.catalyst.expressions."
 def require_own_functions(spark: SparkSession) -> None:
     """Raise ConfigError if our SQL would call a function of the session in the place of Spark's.
 
-    Over Spark Connect that is looked at once in a session.
+    Over Spark Connect, only the first call for a session looks for such functions.
     """
     with clear_errors():
         hidden = by_gateway(
@@ -54,14 +54,11 @@ def require_own_functions(spark: SparkSession) -> None:
     if hidden:
         raise ConfigError(
             f"this SparkSession has a function of its own in the place of Spark's {min(hidden)}",
-            detail=f"acidsql's own SQL calls Spark's. Functions of that kind: {_listed(hidden)}.",
+            detail="acidsql's own SQL calls Spark's. Functions of that kind:"
+            f" {', '.join(sorted(hidden))}.",
             hint="Register the function under another name, in a session without the old one:"
             " spark.newSession() makes one.",
         )
-
-
-def _listed(names: frozenset[str]) -> str:
-    return ", ".join(sorted(names))
 
 
 def _hidden(java: JavaClasses, spark: SparkSession) -> frozenset[str]:
@@ -91,7 +88,7 @@ def _registries(java: JavaClasses, spark: SparkSession) -> tuple[Any, Any]:
 
 
 def _is_of_session(name: Any) -> bool:
-    """Whether Spark keeps the name apart from its own functions, as it does from 4.2 on."""
+    """Whether Spark keeps the name apart from its own functions, as 4.3 does, and 4.0 does not."""
     database = name.database()
     return bool(database.isDefined()) and database.get() == "session"
 

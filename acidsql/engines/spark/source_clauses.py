@@ -43,7 +43,7 @@ def acting_legs(
     """
     from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
 
-    fields = source.asked_by([leg for leg in legs if not leg.asks_target])
+    fields = source.asked_by(legs)
     if fields is None:
         return None
     if told is None and legs[0].condition is None:

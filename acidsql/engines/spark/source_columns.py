@@ -73,7 +73,7 @@ class SourceColumns:
             return False
         given = set(self.updating())
         return all(
-            (leg.condition is None or leg.asks_target or self.asked_by([leg]) is not None)
+            self.asked_by([leg]) is not None
             and (not isinstance(leg, UpdateLeg) or {a.column for a in leg.assignments} == given)
             for leg in plan.changing
         )
@@ -90,14 +90,15 @@ class SourceColumns:
         return filled if all(c.name in filled for c in table.columns) else None
 
     def asked_by(self, legs: Iterable[Leg]) -> Sequence[StructField] | None:
-        """The columns for which the conditions of the legs ask, if they ask for the source alone.
+        """The columns for which the legs ask whose conditions are about the source alone.
 
-        None if they ask for more, or for columns that are not `_is_simple`.
+        Legs with `asks_target` are passed over. None if others ask for more, or for columns that
+        are not `_is_simple`.
         """
         fields = {field.name.lower(): field for field in self.fields if _is_simple(field)}
         names: set[str] = set()
         for leg in legs:
-            if leg.condition is not None and not leg.asks_source:
+            if leg.condition is not None and not (leg.asks_target or leg.asks_source):
                 return None
             names.update(leg.asks_source or ())
         return [fields[name] for name in sorted(names)] if names <= fields.keys() else None
