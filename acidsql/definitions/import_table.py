@@ -29,7 +29,6 @@ from acidsql.model.names import PartitionName
 from acidsql.model.table import Column, Table
 from acidsql.planner.names import ViewRefusal, find_relation, find_target, new_name
 from acidsql.planner.partition import fixed_values
-from acidsql.ports.catalog import partition_exists
 from acidsql.ports.engine import Engine
 from acidsql.ports.storage import without_login
 from acidsql.statements.create_table import ColumnDefinition, CreateTable
@@ -61,12 +60,12 @@ def import_table(
         create_table(_definition(statement, target, exported.table), scope)
     else:
         _refuse_other(statement, target, exported.table, scope)
-    _refuse_rows(target, [name for name, _ in places], scope)
     if not places:
         return Result("import", message="OK\nthe export has no partitions")
     texts = tuple((None if name is None else str(name), place) for name, place in places)
     load = Load(target, home, False, False, (), statement.line, statement.column, places=texts)
-    return run_write(load, None, open_txn, scope, engine)
+    with errors_at(target.line, target.column):
+        return run_write(load, None, open_txn, scope, engine)
 
 
 def import_locks(statement: ImportTable, scope: Scope) -> list[LockComponent]:
@@ -76,7 +75,7 @@ def import_locks(statement: ImportTable, scope: Scope) -> list[LockComponent]:
     if find_relation(target, scope.names) is None:
         return creation_locks(new_name(target, scope.names))
     table = find_target(target, scope.names, ViewRefusal.INSERT)
-    return lock_components([Access.of(table.name, Operation.INSERT)])
+    return lock_components([Access.of(table.name, Operation.OVERWRITE)])
 
 
 def _read(home: str, scope: Scope) -> Exported:
@@ -189,22 +188,3 @@ def _shape(table: Table) -> tuple[object, ...]:
     columns = [(c.name, c.type) for c in table.columns]
     keys = [(c.name, c.type) for c in table.partition_columns]
     return columns, keys, table.format, table.field_delimiter
-
-
-def _refuse_rows(target: TableRef, names: Sequence[PartitionName | None], scope: Scope) -> None:
-    """AnalysisError if the table has rows, or one of the partitions."""
-    table = find_target(target, scope.names, ViewRefusal.INSERT)
-    if not table.partition_columns:
-        if _has_files(table.location, scope):
-            raise AnalysisError(
-                "Table exists and contains data files",
-                detail=f"{table.name} is not empty.",
-                code=10119,
-                line=target.line,
-                column=target.column,
-            )
-        return
-    there = set(scope.store.partition_names(table.name))
-    for name in names:
-        if name is not None and name in there:
-            raise partition_exists(table.name, name)

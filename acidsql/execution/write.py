@@ -11,6 +11,7 @@ from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.execution.commit import write, write_result
 from acidsql.execution.dynamic_partitions import refuse_dynamic
 from acidsql.execution.emptying import emptying
+from acidsql.execution.import_target import refuse_rows
 from acidsql.execution.older_store import refuse_older_store
 from acidsql.execution.overtaking import Overtaker, overtaken, overtaker
 from acidsql.execution.places import refuse_source
@@ -206,6 +207,7 @@ def _try_once(
         scope.names.database,
     )
     _require_locked(planned, read)
+    refuse_rows(plan, read, scope)
     if not block.explicit:
         _require_newest(plan, read, write_ids, txn.txn_id, scope)
     context = WriteContext(read, write_ids, block.take_statement_ids(plan))

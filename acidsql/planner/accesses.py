@@ -71,7 +71,9 @@ def _target_accesses(
 
     match plan:
         case InsertPlan() | TruncatePlan() | LoadPlan():
-            operation = Operation.OVERWRITE if replaces(plan) else Operation.INSERT
+            # An IMPORT writes no row into a table that has some: it runs beside no other write.
+            alone = replaces(plan) or (isinstance(plan, LoadPlan) and plan.places)
+            operation = Operation.OVERWRITE if alone else Operation.INSERT
             partition = fixed_partition(plan, target)
             return [access(operation, partition, dynamic=partition is None)]
         case UpdatePlan():

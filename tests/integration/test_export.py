@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
 
+import acidsql
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -168,6 +171,52 @@ def test_a_table_that_is_there(session: Session, place: Path) -> None:
     for sql in (f"IMPORT TABLE v FROM '{place}'", f"EXPORT TABLE v TO '{place / 'v'}'"):
         with pytest.raises(UnsupportedStatementError):
             session.execute(sql)
+
+
+@pytest.mark.parametrize("properties", ["", "STORED AS TEXTFILE", "PARTITIONED BY (n int)"])
+def test_two_imports_at_once(
+    session: Session, spark: Any, warehouse: Path, place: Path, properties: str
+) -> None:
+    """One of them writes the rows. The other one finds them."""
+    session.execute(f"CREATE TABLE t (a int) {properties}")
+    partition = "PARTITION (n = 1)" if "PART" in properties else ""
+    session.execute(f"INSERT INTO t {partition} SELECT id FROM range(100)")
+    session.execute(f"EXPORT TABLE t TO '{place}'")
+    session.execute(f"CREATE TABLE u (a int) {properties}")
+    ready = Barrier(2)
+
+    def import_rows(_: int) -> int | None:
+        with acidsql.connect(warehouse, spark=spark) as own:
+            ready.wait()
+            try:
+                own.execute(f"IMPORT TABLE u FROM '{place}'")
+            except AnalysisError as error:
+                assert (error.line, error.column) == (1, 14)
+                return error.code
+        return None
+
+    with ThreadPoolExecutor(2) as pool:
+        codes = set(pool.map(import_rows, range(2)))
+    assert codes == {None, 10118 if partition else 10119}
+    assert rows(session, "u") == rows(session, "t")
+
+
+def test_what_a_write_has_left_that_did_not_commit(
+    session: Session, warehouse: Path, place: Path
+) -> None:
+    session.execute("CREATE TABLE t (a int)")
+    session.execute("INSERT INTO t VALUES (1), (2)")
+    session.execute(f"EXPORT TABLE t TO '{place}'")
+    session.execute("CREATE TABLE u (a int)")
+    session.execute("BEGIN")
+    session.execute("INSERT INTO u VALUES (3)")
+    shutil.copytree(warehouse / "u", place.parent / "copy")
+    session.execute("ROLLBACK")
+    # As after a process that was killed before it could remove its files.
+    shutil.copytree(place.parent / "copy", warehouse / "u", dirs_exist_ok=True)
+    assert list((warehouse / "u").glob("*/bucket_*"))
+    session.execute(f"IMPORT TABLE u FROM '{place}'")
+    assert rows(session, "u") == [(1,), (2,)]
 
 
 def test_an_external_table_has_a_copy_of_the_rows(session: Session, place: Path) -> None:
