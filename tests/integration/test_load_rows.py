@@ -71,7 +71,7 @@ def test_a_file_that_spark_passes_over_is_refused(
     (tmp_path / name).write_text("1,a\n")
     session.execute(f"CREATE TABLE t (id int NOT NULL, v string) {LINES}")
     session.execute("INSERT INTO t VALUES (9, 'z')")
-    with pytest.raises(StorageError, match="Spark does not read some of the files"):
+    with pytest.raises(StorageError, match="Spark does not read the file"):
         session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path / name}' OVERWRITE INTO TABLE t")
     assert session.execute("SELECT * FROM t").fetchall() == [(9, "z")]
 

@@ -31,8 +31,8 @@ from acidsql.engines.spark.event_files import (
 from acidsql.engines.spark.kept import Filter, Kept
 from acidsql.engines.spark.key_packing import WORD_BITS
 from acidsql.engines.spark.local_frame import local_frame
-from acidsql.engines.spark.paths import read_paths
 from acidsql.engines.spark.places import with_places
+from acidsql.engines.spark.relation import read_files
 from acidsql.engines.spark.row_bitmap import RowBitmap
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
@@ -147,8 +147,7 @@ def _delete_events(
     column = snapshot.table.columns[0]
     row = f"{quote(column.name)}: {storage_type(column.type)}"
     schema = event_schema(row, EVERY_COLUMN)
-    reader = spark.read.schema(schema).options(**WHOLE)
-    scan = read_paths(spark, reader.orc, [f.path for f in files])
+    scan = read_files(spark, "orc", schema, WHOLE, [f.path for f in files])
     found = scan.where(operation_is(DELETE, f"row.{quote(column.name)}", EVERY_COLUMN))
     if any(f.row_filter for f in files):
         found = found.where(is_visible(snapshot.write_ids))

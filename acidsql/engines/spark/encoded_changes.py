@@ -34,7 +34,7 @@ from acidsql.engines.spark.parts import (
     joined_parts,
     part_stripe_bytes,
 )
-from acidsql.engines.spark.paths import read_paths
+from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.target import TABLE_ITSELF, OutputFile, Target
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.own_path import OwnPath
@@ -109,7 +109,7 @@ class EncodedVersions:
         schema += [f"{_LEG} int"] if has_legs else []
         schema += [f"{PARTITION} int"] if has_partitions else []
         reader = spark.read.options(**WHOLE).schema(", ".join(schema))
-        found = read_paths(spark, reader.orc, [str(self.directory)])
+        found = reader.orc(literal_paths([str(self.directory)]))
         if has_legs:
             found = found.where(f"{_LEG} < {self.changing}")
         partition = PARTITION if has_partitions else f"0 AS {PARTITION}"

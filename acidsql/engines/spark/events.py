@@ -16,8 +16,8 @@ from acidsql.engines.spark.event_files import (
     operation_is,
 )
 from acidsql.engines.spark.groups import FileColumn, FileGroup
-from acidsql.engines.spark.paths import read_paths
 from acidsql.engines.spark.places import with_places
+from acidsql.engines.spark.relation import read_files
 from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
@@ -118,8 +118,7 @@ class EventScan:
     def _reader(self, group: FileGroup, schema: str) -> DataFrame:
         table, predicates = in_files(self.snapshot.table, self.predicates, group.schema.columns)
         options = {**_OPTIONS, **search_argument(self.spark, table, predicates)}
-        reader = self.spark.read.schema(schema).options(**options)
-        return read_paths(self.spark, reader.orc, [f.path for f in group.files])
+        return read_files(self.spark, "orc", schema, options, [f.path for f in group.files])
 
     def _value(self, column: Column, found: FileColumn | None, prefix: str) -> str:
         if found is None:

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
-from typing import TYPE_CHECKING
-
-from acidsql.engines.spark.settings import configured
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from collections.abc import Iterable
 
 _PATTERN = re.compile(r"[{}\[\]*?\\]")
 _REMOTE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*:")
-_LISTED_IN_A_JOB = "spark.sql.sources.parallelPartitionDiscovery.threshold"
-_NEVER = str(2**31 - 1)
 
 
-def read_paths(
-    spark: SparkSession, read: Callable[[list[str]], DataFrame], paths: Sequence[str]
-) -> DataFrame:
-    """What ``read``, a method of Spark's reader, makes of the files.
+def is_remote(path: str) -> bool:
+    """Whether the path is not one of this machine.
 
-    Spark looks up each path. It looks up more than 32 of them in a job with a task for each path.
-    A task takes 2 milliseconds, and a look at a local path a tenth of one, so the driver looks at
-    all local paths.
+    >>> is_remote("/t/file"), is_remote("file:///t/file"), is_remote("hdfs://host/t/file")
+    (False, False, True)
     """
-    is_remote = any(_REMOTE.match(path) for path in paths)
-    with nullcontext() if is_remote else configured(spark, _LISTED_IN_A_JOB, _NEVER):
-        return read(literal_paths(paths))
+    return _REMOTE.match(path) is not None
 
 
 def literal_paths(paths: Iterable[str]) -> list[str]:

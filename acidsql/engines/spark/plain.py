@@ -17,7 +17,6 @@ from acidsql.engines.spark.columns import has_back_quote, padded, remembering_ch
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.kept import Kept
-from acidsql.engines.spark.paths import read_paths
 from acidsql.engines.spark.places import FILE, with_places
 from acidsql.engines.spark.read import (
     ROW_ID_TYPE,
@@ -28,11 +27,11 @@ from acidsql.engines.spark.read import (
     row_places,
     seen_value,
 )
+from acidsql.engines.spark.relation import read_files
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
 from acidsql.engines.text_rows import NULL
-from acidsql.errors import StorageError
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import NO_WRITE_ID, WriteId
 from acidsql.model.names import quote_identifier as quote
@@ -93,14 +92,7 @@ def rows_of_files(
         return _of_columns(AvroRows(reader).scan(spark, files), table, ())
     if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
         return _of_columns(reader.scan(spark, _opened(files, storage)), table, ())
-    rows = _rows(spark, table, files, storage)
-    if len(rows.inputFiles()) != len(files):
-        raise StorageError(
-            f"Spark does not read some of the files at {table.location}",
-            detail="It passes over names that begin with _ or . or end in ._COPYING_.",
-            hint="Rename the files.",
-        )
-    return rows.selectExpr(*_columns(spark, table))
+    return _rows(spark, table, files, storage).selectExpr(*_columns(spark, table))
 
 
 def _frames(
@@ -169,14 +161,12 @@ def _rows(
     schema = ", ".join(
         f"{quote(c.name)} {storage_type(c.type)}" for c in table.columns if c.type != VOID
     )
-    reader = spark.read.options(**WHOLE)
     match table.format:
         case FileFormat.ORC:
             calendar = {"orc.proleptic.gregorian.default": "true"}
-            return read_paths(spark, reader.schema(schema).options(**calendar).orc, paths)
+            return read_files(spark, "orc", schema, {**WHOLE, **calendar}, paths)
         case FileFormat.PARQUET:
-            typed = reader.schema(schema)
-            return read_paths(spark, lambda found: typed.parquet(*found), paths)
+            return read_files(spark, "parquet", schema, WHOLE, paths)
         case FileFormat.AVRO:
             raise AssertionError("Spark has no reader of Avro without a package of its own")
         case FileFormat.TEXT:
@@ -186,7 +176,7 @@ def _rows(
             # Spark's CSV reader would not do: it knows quotes and escapes, and drops empty lines.
             delimiter = f"\\x{ord(table.field_delimiter):02x}"
             fields = F.split("value", delimiter, -1).alias(_FIELDS)
-            return read_paths(spark, reader.text, paths).select("*", fields)
+            return read_files(spark, "text", "value string", WHOLE, paths).select("*", fields)
         case _:
             assert_never(table.format)
 
