@@ -14,7 +14,7 @@ from acidsql.engines.spark import relation
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.relation import Kind, read_files
-from acidsql.errors import MissingFileError, StorageError
+from acidsql.errors import SnapshotExpiredError, StorageError
 
 NAMES = ["a b", "%20", "e:f", "[1]{x,y}*?\\", "ü\n é", "\t", "plus+&=#", "\u2028", "😀", "k=1", "d"]
 WAYS = ["relation", "reader"]
@@ -61,7 +61,7 @@ def test_many_files(spark: Any, tmp_path: Path, way: str) -> None:
 def test_a_file_that_is_gone(spark: Any, tmp_path: Path, way: str) -> None:
     paths = [written(tmp_path / name, "orc", 1) for name in ("there", "gone")]
     (tmp_path / "gone").unlink()
-    with pytest.raises(MissingFileError), clear_errors():
+    with pytest.raises(SnapshotExpiredError), clear_errors():
         read_files(spark, "orc", "k bigint", WHOLE, paths)
 
 

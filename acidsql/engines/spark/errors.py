@@ -244,13 +244,8 @@ def _of_file(chain: Sequence[Cause]) -> AcidSqlError | None:
     """The error for a file that is missing or damaged, or that its reader cannot read."""
     missing = [c for c in chain if c.has(*_MISSING) or c.name in _MISSING_CLASSES]
     if missing:
-        return SnapshotExpiredError(
-            f"a file of the snapshot is gone: {_file(missing[0].message)}",
-            detail=first_line(missing[0].message),
-            hint="The cleaner may remove files that a read needs once the read has timed out, or if"
-            " it uses another warehouse's store. Run the query again; if the error stays, the table"
-            " has lost a file.",
-        )
+        message = missing[0].message
+        return snapshot_expired(f"a file of the snapshot is gone: {_file(message)}", message)
     file = next((_file(c.message) for c in chain if c.has(*_UNREADABLE)), None)
     if any(c.name in _CORRUPT_CLASSES for c in chain):
         text = "\n".join(c.message for c in chain)
@@ -262,6 +257,17 @@ def _of_file(chain: Sequence[Cause]) -> AcidSqlError | None:
             hint="CHECK TABLE tells whether the file is damaged.",
         )
     return None
+
+
+def snapshot_expired(fact: str, message: str) -> SnapshotExpiredError:
+    """The error for files that are gone; ``message`` is what Spark says of them."""
+    return SnapshotExpiredError(
+        fact,
+        detail=first_line(message),
+        hint="The cleaner may remove files that a read needs once the read has timed out, or if"
+        " it uses another warehouse's store. Run the query again; if the error stays, the table"
+        " has lost a file.",
+    )
 
 
 def _of_value(chain: Sequence[Cause]) -> InvalidValueError | ConstraintViolationError | None:

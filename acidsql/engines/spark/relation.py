@@ -9,10 +9,11 @@ from contextlib import nullcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from acidsql.engines.spark.errors import snapshot_expired
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 from acidsql.engines.spark.paths import is_remote, literal_paths, spark_path
 from acidsql.engines.spark.settings import configured
-from acidsql.errors import MissingFileError, StorageError
+from acidsql.errors import StorageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,7 +41,7 @@ def read_files(
     the rows of a frame that a user has cached in the place of what the files hold now: a path comes
     again after DROP TABLE, or after an INSERT OVERWRITE of a plain table.
 
-    MissingFileError if a file is not there, StorageError if Spark passes over its name.
+    SnapshotExpiredError if a file is not there, StorageError if Spark passes over its name.
     """
     own = {**options, _READ: uuid.uuid4().hex}
     # Spark looks up more than 32 paths in a job with a task for each. A task takes 2 milliseconds,
@@ -117,7 +118,7 @@ def _java_schema(java: JavaClasses, schema: str) -> Any:
 def _require_all(paths: Sequence[str], found: int) -> None:
     """StorageError if Spark has found fewer files: its listing passes over those without an error.
 
-    MissingFileError if none of the names is one that Spark passes over (HadoopFSUtils
+    SnapshotExpiredError if none of the names is one that Spark passes over (HadoopFSUtils
     shouldFilterOutPathName).
     """
     if found == len(paths):
@@ -129,6 +130,7 @@ def _require_all(paths: Sequence[str], found: int) -> None:
             detail="It passes over names that begin with _ or . or end in ._COPYING_.",
             hint="Rename the file.",
         )
-    raise MissingFileError(
-        f"Spark finds {found} of {len(paths)} files", detail=f"The first of them is {paths[0]}."
+    raise snapshot_expired(
+        "files of the snapshot are gone",
+        f"Spark finds {found} of {len(paths)} files. The first of them is {paths[0]}.",
     )
