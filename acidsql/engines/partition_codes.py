@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from acidsql.engines.distinct_rows import distinct_rows
 from acidsql.engines.target import TABLE_ITSELF
 from acidsql.model.names import PartitionName
 
@@ -24,25 +25,15 @@ def partition_codes(rows: pa.Table, names: Sequence[str]) -> tuple[np.ndarray, l
     """
     if not names:
         return np.zeros(rows.num_rows, np.int64), [TABLE_ITSELF]
-    codes = np.zeros(rows.num_rows, np.int64)
-    dictionaries = []
-    for index in range(len(names)):
-        column = rows.column(partition_column(index)).combine_chunks().cast(pa.string())
-        encoded = column.dictionary_encode(null_encoding="encode")
-        dictionaries.append(encoded.dictionary.to_pylist())
-        codes = codes * max(1, len(dictionaries[-1])) + encoded.indices.to_numpy()
-    found, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    columns = [
+        rows.column(partition_column(index)).combine_chunks().cast(pa.string())
+        for index in range(len(names))
+    ]
+    first, groups = distinct_rows(columns)
     texts: dict[str, int] = {}
-    numbers = np.zeros(len(found), np.int64)
+    numbers = np.zeros(len(first), np.int64)
     for at in np.argsort(first):
-        text = _text(int(found[at]), names, dictionaries)
+        values = [column[int(first[at])].as_py() for column in columns]
+        text = str(PartitionName.of(list(zip(names, values, strict=True))))
         numbers[at] = texts.setdefault(text, len(texts))
-    return numbers[inverse], list(texts)
-
-
-def _text(code: int, names: Sequence[str], dictionaries: Sequence[Sequence[str | None]]) -> str:
-    values: list[tuple[str, str | None]] = []
-    for name, dictionary in zip(reversed(names), reversed(dictionaries), strict=True):
-        code, index = divmod(code, max(1, len(dictionary)))
-        values.insert(0, (name, dictionary[index]))
-    return str(PartitionName.of(values))
+    return numbers[groups], list(texts)

@@ -616,12 +616,12 @@ RULES = [
         "unit/engines/spark/test_known_keys.py::test_both_bits_of_each_hash_are_set",
     ),
     BrokenRule(
-        "A MERGE's clauses are asked of each row of the source that differs from others in a "
-        "column that they ask for.",
+        "Rows are alike if all of their values are: a MERGE's clauses are asked of each row of the "
+        "source that differs from others, and each row goes to the partition of its values.",
         "takes rows for alike that have the same value in the last of the columns",
-        "engines/spark/source_clauses.py",
+        "engines/distinct_rows.py",
         "codes = groups * max(1, len(encoded.dictionary)) + encoded.indices.to_numpy()",
         "codes = encoded.indices.to_numpy()",
-        "unit/engines/spark/test_known_keys.py::test_rows_are_alike_if_all_their_values_are",
+        "unit/engines/test_distinct_rows.py::test_rows_are_alike_if_all_their_values_are",
     ),
 ]

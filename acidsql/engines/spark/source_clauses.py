@@ -8,13 +8,13 @@ once for each, over rows that the driver hands it, which takes no job.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from acidsql.engines.changes import LEG
+from acidsql.engines.distinct_rows import distinct_rows
 from acidsql.engines.spark.job import Job, collect_all, is_row_by_row
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.merge_pairs import SOURCE
@@ -50,7 +50,7 @@ def acting_legs(
         return np.zeros(rows.num_rows, np.int64)
     columns = [rows.column(field.name).combine_chunks() for field in fields]
     told = np.full(rows.num_rows, -1) if told is None else told
-    first, groups = _distinct([pa.array(told), *columns])
+    first, groups = distinct_rows([pa.array(told), *columns])
     values = pa.table(
         [*(c.take(first) for c in columns), pa.array(told[first]), pa.array(np.arange(len(first)))],
         [*(field.name for field in fields), _TOLD, _PLACE],
@@ -82,19 +82,3 @@ def _condition(leg: Leg, number: int) -> SqlText:
     if leg.asks_target:
         return SqlText.of(f"{_TOLD} = {number}")
     return SqlText.of("(", boolean(leg.condition), "\n)")
-
-
-def _distinct(columns: Sequence[pa.Array[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of rows that differ, and for each row which of these it is equal to.
-
-    >>> first, groups = _distinct([pa.array([1, 2, 1]), pa.array(["a", "a", "a"])])
-    >>> first.tolist(), groups.tolist()
-    ([0, 1], [0, 1, 0])
-    """
-    groups = np.zeros(len(columns[0]), np.int64)
-    first = groups[:1]
-    for column in columns:
-        encoded = column.dictionary_encode(null_encoding="encode")
-        codes = groups * max(1, len(encoded.dictionary)) + encoded.indices.to_numpy()
-        _, first, groups = np.unique(codes, return_index=True, return_inverse=True)
-    return first, groups

@@ -1,4 +1,4 @@
-"""What the driver knows of the rows of a MERGE's source: their keys, and which rows are alike."""
+"""The keys of a MERGE's source, which the driver knows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from acidsql.engines.matches import KEY, SOURCE_ROW
 from acidsql.engines.spark.key_bits import key_words
 from acidsql.engines.spark.known_keys import KnownKeys
-from acidsql.engines.spark.source_clauses import _distinct
 
 Row = tuple[Any, ...]
 
@@ -40,13 +39,6 @@ def test_both_bits_of_each_hash_are_set(hashes: list[int]) -> None:
     for each in hashes:
         for place in ((each % (1 << 64)) >> (64 - length), each % (1 << length)):
             assert int(words[place >> 6]) >> (place & 63) & 1
-
-
-@given(ROWS)
-def test_rows_are_alike_if_all_their_values_are(rows: list[Row]) -> None:
-    first, groups = _distinct(columns(rows))
-    assert [rows[first[group]] for group in groups] == rows
-    assert len(first) == len(set(rows))
 
 
 @given(ROWS, ROWS)
