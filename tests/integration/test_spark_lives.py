@@ -183,6 +183,37 @@ with acidsql.connect(sys.argv[1], spark=spark) as session:
 """
 
 
+LETTERS = """
+import os, sys
+import acidsql
+
+place = sys.argv[1] + "/wär"
+table = "(v string) PARTITIONED BY (p string) STORED AS TEXTFILE"
+with acidsql.connect(place, config={"spark.master": "local[1]"}) as session:
+    session.execute("CREATE TABLE t " + table)
+    session.execute("INSERT INTO t VALUES ('a', 'ü'), ('€', '日本')")
+    rows = session.execute("SELECT p, v FROM t ORDER BY p").fetchall()
+    assert rows == [("ü", "a"), ("日本", "€")], rows
+    assert os.environ["LC_ALL"] == "C"
+"""
+NO_LETTERS = """
+import sys
+import acidsql
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+with acidsql.connect(sys.argv[1] + "/wär", spark=spark) as session:
+    session.execute("CREATE TABLE t (v string) STORED AS TEXTFILE")
+    session.execute("INSERT INTO t VALUES ('a')")
+    try:
+        session.execute("SELECT * FROM t").fetchall()
+    except acidsql.ConfigError as error:
+        assert "LC_ALL=C.UTF-8" in error.hint, error
+    else:
+        raise AssertionError("a name that Java cannot find")
+"""
+
+
 def executor_options() -> str:
     """Those of the other JVMs: Spark forbids settings of its own among them."""
     return " ".join(o for o in with_archive().split(" ") if not o.startswith("-Dspark."))
@@ -208,6 +239,12 @@ def test_a_spark_of_others(tmp_path: Path) -> None:
 def test_a_spark_of_its_own(tmp_path: Path) -> None:
     """It is stopped with the session, and started again after its Java process was killed."""
     run(OWN, tmp_path)
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("script", [LETTERS, NO_LETTERS], ids=["own", "given"])
+def test_file_names_in_a_locale_without_letters(tmp_path: Path, script: str) -> None:
+    run(script, tmp_path, LC_ALL="C")
 
 
 @pytest.mark.thorough

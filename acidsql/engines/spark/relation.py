@@ -13,7 +13,7 @@ from acidsql.engines.spark.errors import snapshot_expired
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 from acidsql.engines.spark.paths import is_remote, literal_paths, spark_path
 from acidsql.engines.spark.settings import configured
-from acidsql.errors import StorageError
+from acidsql.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +41,8 @@ def read_files(
     the rows of a frame that a user has cached in the place of what the files hold now: a path comes
     again after DROP TABLE, or after an INSERT OVERWRITE of a plain table.
 
-    SnapshotExpiredError if a file is not there, StorageError if Spark passes over its name.
+    SnapshotExpiredError if a file is not there, StorageError if Spark passes over its name,
+    ConfigError if it cannot find the name in its locale.
     """
     own = {**options, _READ: uuid.uuid4().hex}
     # Spark looks up more than 32 paths in a job with a task for each. A task takes 2 milliseconds,
@@ -82,7 +83,10 @@ def _of_relation(
     index = java(f"{_SOURCES}.InMemoryFileIndex")(
         session, _java_paths(java, paths), given, none, no_cache, none, none
     )
-    _require_all(paths, index.allFiles().size())
+    found = index.allFiles().size()
+    if found < len(paths):
+        _require_letters(java, paths)
+    _require_all(paths, found)
     relation = java(f"{_SOURCES}.HadoopFsRelation")(
         index,
         java("org.apache.spark.sql.types.StructType")(),
@@ -113,6 +117,17 @@ def _java_paths(java: JavaClasses, paths: Sequence[str]) -> Any:
 @lru_cache(64)
 def _java_schema(java: JavaClasses, schema: str) -> Any:
     return java("org.apache.spark.sql.types.StructType").fromDDL(schema)
+
+
+def _require_letters(java: JavaClasses, paths: Sequence[str]) -> None:
+    """ConfigError if Java's locale has no names that are not ASCII, and one of the paths is not."""
+    encoding = java("java.lang.System").getProperty("sun.jnu.encoding")
+    if encoding != "UTF-8" and not all(path.isascii() or is_remote(path) for path in paths):
+        raise ConfigError(
+            "Spark cannot find files whose names are not ASCII",
+            detail=f"Java has been started in a locale with the encoding {encoding}.",
+            hint="Start Spark with the environment variable LC_ALL=C.UTF-8.",
+        )
 
 
 def _require_all(paths: Sequence[str], found: int) -> None:

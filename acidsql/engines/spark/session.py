@@ -8,7 +8,8 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -194,12 +195,30 @@ class SparkHolder:
                 require_java()
                 if "spark.master" not in self._conf and "MASTER" not in os.environ:
                     builder = builder.master("local[*]")
-            with self._progress.during("starting Spark"):
+            with self._progress.during("starting Spark"), _file_names_in_utf8():
                 self._session = _started(builder, conf)
             self._owned = True
         # Errors of a query arrive as exceptions; PySpark's own logger prints them a second time.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         return self._session
+
+
+@contextmanager
+def _file_names_in_utf8() -> Iterator[None]:
+    """A block in which a Java process that starts takes file names as Python does, in UTF-8.
+
+    Python does so in the locale C, too (PEP 540). Java would find no name there that is not ASCII.
+    Python sees to it itself unless LC_ALL is set, as some containers have it (PEP 538).
+    """
+    before = os.environ.get("LC_ALL")
+    if before not in ("C", "POSIX"):
+        yield
+        return
+    os.environ["LC_ALL"] = "C.UTF-8"
+    try:
+        yield
+    finally:
+        os.environ["LC_ALL"] = before
 
 
 def _running() -> SparkSession | None:
