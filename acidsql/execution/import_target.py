@@ -9,7 +9,7 @@ from acidsql.layout.dir_names import lies_hidden
 from acidsql.model.names import PartitionName
 from acidsql.model.table import TableKind
 from acidsql.plans.load import LoadPlan
-from acidsql.plans.plan import WritePlan
+from acidsql.plans.plan import WritePlan, imports
 from acidsql.ports.catalog import partition_exists
 from acidsql.ports.engine import ReadContext, TableSnapshot
 from acidsql.ports.storage import list_marked_files
@@ -18,10 +18,10 @@ from acidsql.ports.storage import list_marked_files
 def refuse_rows(plan: WritePlan, read: ReadContext, scope: Scope) -> None:
     """For an IMPORT: AnalysisError if its table has files with rows, or one of its partitions.
 
-    This is asked once the statement has its locks, by which no other IMPORT is at the same table.
-    What a write that was aborted or killed has left is nothing: no snapshot reads it.
+    The statement has its locks by then, so no other IMPORT writes into the table. Files that an
+    aborted or killed write has left do not count: no snapshot reads them.
     """
-    if not isinstance(plan, LoadPlan) or not plan.places:
+    if not isinstance(plan, LoadPlan) or not imports(plan):
         return
     snapshot = read.tables[plan.table]
     if snapshot.table.partition_columns:

@@ -17,6 +17,7 @@ from acidsql.plans.plan import (
     TableWrite,
     WritePlan,
     fixed_partition,
+    imports,
     replaces,
     table_writes,
     tables_read,
@@ -71,8 +72,7 @@ def _target_accesses(
 
     match plan:
         case InsertPlan() | TruncatePlan() | LoadPlan():
-            # An IMPORT writes no row into a table that has some: it runs beside no other write.
-            alone = replaces(plan) or (isinstance(plan, LoadPlan) and plan.places)
+            alone = replaces(plan) or imports(plan)
             operation = Operation.OVERWRITE if alone else Operation.INSERT
             partition = fixed_partition(plan, target)
             return [access(operation, partition, dynamic=partition is None)]

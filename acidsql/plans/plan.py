@@ -140,6 +140,11 @@ def replaces(plan: TableWrite) -> bool:
             return False
 
 
+def imports(plan: WritePlan) -> bool:
+    """Whether the plan is that of an IMPORT, which writes into a table without rows alone."""
+    return isinstance(plan, LoadPlan) and bool(plan.places)
+
+
 def statement_count(plan: WritePlan) -> int:
     """How many statement ids the plan writes under. A leg of a MERGE or multi-insert needs one."""
     return len(plan.legs) if isinstance(plan, MergePlan) else len(table_writes(plan))

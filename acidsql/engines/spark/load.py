@@ -21,6 +21,7 @@ from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Table
 from acidsql.model.types import VOID
 from acidsql.plans.load import LoadPlan
+from acidsql.plans.plan import imports
 from acidsql.plans.sql_text import SqlText
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 
@@ -46,7 +47,7 @@ def load_rows(
         # Spark would look from the directory of its own process.
         plan = plan.model_copy(update={"path": os.path.abspath(plan.path)})
     table = job.context.tables[plan.table].table
-    rows = _exported_rows(plan, job, table) if plan.places else _rows(plan, job, table)
+    rows = _exported_rows(plan, job, table) if imports(plan) else _rows(plan, job, table)
     # A void column is NULL.
     names = [column.name for column in table.all_columns if column.type != VOID]
     names = [name for name in names if name not in dict(plan.static_partition)]

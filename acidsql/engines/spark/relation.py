@@ -37,8 +37,8 @@ def read_files(
 ) -> DataFrame:
     """The rows of the files, read by Spark's reader of the format.
 
-    No two of these frames are equal to Spark, since one option differs. Otherwise Spark would show
-    the rows of a frame that a user has cached in the place of what the files hold now: a path comes
+    No two of these frames are equal to Spark, since one option differs. Spark takes cached rows for
+    those of each frame that is equal to the cached one. But the files may be others: a path comes
     again after DROP TABLE, or after an INSERT OVERWRITE of a plain table.
 
     SnapshotExpiredError if a file is not there, StorageError if Spark passes over its name,
@@ -71,8 +71,8 @@ def _of_relation(
 ) -> DataFrame:
     """The frame of a relation that is put together here.
 
-    Spark's DataFrameReader makes the same one, and takes four times as long: it looks for patterns
-    in the paths, looks up each file twice, and copies Hadoop's configuration for it.
+    Spark's DataFrameReader makes the same one, and takes twice as long: it looks for patterns in
+    the paths, looks up each file twice, and copies Hadoop's configuration for it.
     """
     from pyspark.sql.classic.dataframe import DataFrame  # noqa: PLC0415 - imported already
 
