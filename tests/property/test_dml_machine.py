@@ -30,6 +30,7 @@ from acidsql.engines.spark import deletes, gateway, job, places, small_files
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import CardinalityError
 from acidsql.model.names import TableName
+from acidsql.orc import set_columns
 from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
@@ -475,6 +476,7 @@ PATHS: dict[str, dict[tuple[Any, str], Any]] = {
         (deletes, "BROADCAST_BYTES_MAX"): 0,
         (places, "MAP_FILES_MAX"): 0,
         (small_files, "FILE_BYTES_MAX"): 0,
+        (set_columns, "SMALL_BYTES"): 0,
     },
 }
 SHORT = [

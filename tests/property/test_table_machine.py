@@ -42,6 +42,7 @@ from acidsql.layout.acid_state import NOT_ENOUGH_HISTORY
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.names import TableName
 from acidsql.model.types import parse_type
+from acidsql.orc import set_columns
 from acidsql.session.session import Session
 from acidsql.txn.entities import CompactionState, TxnState
 from acidsql.txn.policy import TxnPolicy
@@ -701,6 +702,7 @@ PATHS: dict[str, dict[tuple[Any, str], int]] = {
         (job, "DRIVER_ROWS_MIN"): 0,
         (deletes, "BROADCAST_BYTES_MAX"): 0,
         (places, "MAP_FILES_MAX"): 0,
+        (set_columns, "SMALL_BYTES"): 0,
     },
 }
 
