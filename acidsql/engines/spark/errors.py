@@ -71,6 +71,9 @@ _VALUE = (
     "SCALAR_SUBQUERY_TOO_MANY_ROWS",
     "USER_RAISED_EXCEPTION",
 )
+SOURCE_CHANGED = "the rows of the source changed while the statement read them"
+"""What acidsql has Spark raise. It is no fault of a value."""
+
 _INTERNAL = re.compile(r"\b(?:__acidsql_|_pyspark_|__path\b|__c\d)")
 """Names in Spark's messages that no user has written."""
 _WHERE_PARAMETERS = {
@@ -270,12 +273,16 @@ def snapshot_expired(fact: str, message: str) -> SnapshotExpiredError:
     )
 
 
-def _of_value(chain: Sequence[Cause]) -> InvalidValueError | ConstraintViolationError | None:
+def _of_value(chain: Sequence[Cause]) -> AcidSqlError | None:
+    """The error for a value that cannot be right, or that acidsql has Spark raise for a row."""
     value = next((c for c in chain if c.has(*_VALUE)), None)
     if value is None:
         return None
     fact = first_line(value.message)
-    violation = ConstraintViolationError(fact.removeprefix("[USER_RAISED_EXCEPTION] "))
+    raised = fact.removeprefix("[USER_RAISED_EXCEPTION] ")
+    if raised == SOURCE_CHANGED:
+        return ExecutionError(raised, hint="Run the statement again.")
+    violation = ConstraintViolationError(raised)
     return InvalidValueError(fact) if violation.constraint is None else violation
 
 

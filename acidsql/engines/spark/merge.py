@@ -26,7 +26,12 @@ from acidsql.engines.spark.bucket_number import bucket_number
 from acidsql.engines.spark.changed_rows import OLD_BUCKET, Changes, Written
 from acidsql.engines.spark.encoded_changes import can_encode_versions
 from acidsql.engines.spark.encoding import can_encode, column_names
-from acidsql.engines.spark.evaluation import evaluated, has_limit, is_deterministic
+from acidsql.engines.spark.evaluation import (
+    comes_from_files,
+    evaluated,
+    has_limit,
+    is_deterministic,
+)
 from acidsql.engines.spark.insert import (
     moved_rows,
     write_inserted_rows,
@@ -34,10 +39,9 @@ from acidsql.engines.spark.insert import (
 from acidsql.engines.spark.job import Job, collect_source, is_row_by_row, parallelism
 from acidsql.engines.spark.known_keys import KnownKeys
 from acidsql.engines.spark.local_frame import local_frame
-from acidsql.engines.spark.merge_candidates import candidates, moved_by_keys
+from acidsql.engines.spark.merge_candidates import candidates
 from acidsql.engines.spark.merge_inserts import Inserts
 from acidsql.engines.spark.merge_pairs import Pairs
-from acidsql.engines.spark.moved import MovedRows
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.source_clauses import acting_legs
@@ -273,16 +277,15 @@ class _Merge:
         # The rows are moved by their keys, and several jobs read what a shuffle gives. If rows of a
         # lost task were computed again with other keys, some would be missing or there twice.
         fixed = is_deterministic(source) and not has_limit(source)
+        cheap = not fixed or comes_from_files(source)
+        scan = self._scan(())
         with (
             nullcontext(source) if fixed else evaluated(source) as once,
-            moved_by_keys(self.plan, once) as rows,
+            candidates(self.job, self.plan, scan.frame, once, cheap=cheap) as (target, rows),
         ):
-            return self._with_fixed(rows)
+            return self._with_fixed(scan, target, rows)
 
-    def _with_fixed(self, rows: MovedRows) -> list[OutputFile]:
-        scan = self._scan(())
-        source = rows.frame
-        target = candidates(self.job, self.plan, scan.frame, rows)
+    def _with_fixed(self, scan: Scan, target: DataFrame, source: DataFrame) -> list[OutputFile]:
         inserts = bool(self.plan.not_matched)
         carried = [f"{_CARRIED}{i}" for i in range(len(source.columns))] if inserts else []
         changes = self._matched(scan)

@@ -13,7 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from acidsql.engines.spark.errors import clear_errors
+import numpy as np
+from numpy.typing import NDArray
+
+from acidsql.engines.spark.errors import SOURCE_CHANGED, clear_errors
 from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.job import Job, collect_all
 from acidsql.engines.spark.key_bits import key_words, may_be_key
@@ -25,7 +28,7 @@ from acidsql.plans.merge import MergePlan
 from acidsql.plans.sql_text import InputSource, SqlText
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _TARGET = InputSource(name="all_rows")
 _KEYS = InputSource(name="keys")
@@ -42,32 +45,76 @@ _BYTES_MAX = 128 << 20
 
 
 @contextmanager
-def moved_by_keys(plan: MergePlan, source: DataFrame) -> Iterator[MovedRows]:
-    """The source's rows. If their keys can narrow the target, they are computed, and counted.
+def candidates(
+    job: Job, plan: MergePlan, target: DataFrame, source: DataFrame, *, cheap: bool
+) -> Iterator[tuple[DataFrame, DataFrame]]:
+    """The rows of the target, without most or all that no source row can match, and the source.
 
-    In a second evaluation, the rows of ``source`` must have the same keys (`moved`).
+    A source of which a second look is ``cheap`` stays where it is. Otherwise its rows are computed
+    once, moved by their keys. If some are lost with an executor, those computed in their place must
+    have the same keys (`moved`).
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     names = _key_names(plan, source)
     if not names or java_classes(source.sparkSession) is None:
-        yield MovedRows(source, None)
+        yield target, source
+        return
+    pairs = [(key.target, name) for key, name in zip(plan.keys, names, strict=True)]
+    alike = _hash_alike(target, source, pairs)
+    if cheap and alike:
+        yield _looked_at_twice(target, source, pairs)
         return
     with moved(source, None, [F.col(quote(name)) for name in names]) as there:
-        yield there
+        yield _narrowed(job, target, there, pairs, alike=alike), there.frame
 
 
-def candidates(job: Job, plan: MergePlan, target: DataFrame, source: MovedRows) -> DataFrame:
-    """The rows of the target, without most or all rows that no row of the source can match."""
-    names = _key_names(plan, source.frame)
-    if not names or source.rows is None:
+def _looked_at_twice(
+    target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str, str]]
+) -> tuple[DataFrame, DataFrame]:
+    """`candidates` for a source that the join reads again.
+
+    Its files may have been replaced meanwhile. A row of a key that was not there before might not
+    find its match, so it is an error.
+    """
+    with clear_errors():
+        if source.count() > _HASHES_MAX:
+            return target, source
+    words = _words_of(source, pairs)
+    if words is None:
+        return target, source
+    ours = _may_be_in(words, target, [column for column, _ in pairs])
+    theirs = _may_be_in(words, source, [name for _, name in pairs])
+    if ours is None or theirs is None:
+        return target, source
+    return target.where(ours), source.where(_or_error(theirs))
+
+
+def _or_error(known: Column) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    return F.when(known, True).otherwise(F.raise_error(F.lit(SOURCE_CHANGED)).cast("boolean"))
+
+
+def _narrowed(
+    job: Job,
+    target: DataFrame,
+    source: MovedRows,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    alike: bool,
+) -> DataFrame:
+    """The rows of the target, for a source whose rows have been moved and counted."""
+    if source.rows is None:
         return target
-    pairs = [(key.target, name) for key, name in zip(plan.keys, names, strict=True)]
-    if source.rows <= _HASHES_MAX and _hash_alike(target, source.frame, pairs):
-        found = _by_hashes(target, source.frame, pairs)
+    if source.rows <= _HASHES_MAX and alike:
+        words = _words_of(source.frame, pairs)
+        if words is None:  # nor would Spark broadcast the keys
+            return target
+        found = _may_be_in(words, target, [column for column, _ in pairs])
         if found is not None:
-            return found
-    return _by_join(job, target, source.frame, pairs) if _are_few(source, names) else target
+            return target.where(found)
+    return _by_join(job, target, source.frame, pairs) if _are_few(source, pairs) else target
 
 
 def _hash_alike(target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str, str]]) -> bool:
@@ -79,24 +126,25 @@ def _hash_alike(target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str,
     return all(have_one_hash(ours[column], theirs[name]) for column, name in pairs)
 
 
-def _by_hashes(
-    target: DataFrame, source: DataFrame, pairs: Sequence[tuple[str, str]]
-) -> DataFrame | None:
-    """The rows of the target whose keys may be in the source, by their hash.
-
-    All of its rows if Spark refuses to bring so many hashes. None if its classes cannot be reached.
-    """
+def _words_of(source: DataFrame, pairs: Sequence[tuple[str, str]]) -> NDArray[np.uint64] | None:
+    """The `key_words` of the source's keys; None if Spark refuses to bring so many hashes."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     with clear_errors():
-        keys = source.select(F.xxhash64(*(F.col(quote(name)) for _, name in pairs)))
-        hashes = collect_all(keys)
-        if hashes is None:  # nor would Spark broadcast the keys
-            return target
-        words = key_words(hashes.column(0).to_numpy())
-        columns = ", ".join(quote(name) for name, _ in pairs)
-        found = may_be_key(source.sparkSession, words, f"xxhash64({columns})")
-        return None if found is None else target.where(found)
+        hashes = collect_all(source.select(F.xxhash64(*(F.col(quote(name)) for _, name in pairs))))
+    return None if hashes is None else key_words(hashes.column(0).to_numpy())
+
+
+def _may_be_in(
+    words: NDArray[np.uint64], frame: DataFrame, columns: Sequence[str]
+) -> Column | None:
+    """Whether a row's values in the columns may be one of the keys that ``words`` stand for.
+
+    None if Spark's classes cannot be reached.
+    """
+    names = ", ".join(map(quote, columns))
+    with clear_errors():
+        return may_be_key(frame.sparkSession, words, f"xxhash64({names})")
 
 
 def _by_join(
@@ -125,12 +173,12 @@ def _key_names(plan: MergePlan, source: DataFrame) -> Sequence[str]:
     return [names[key] for key in keys]
 
 
-def _are_few(source: MovedRows, keys: Sequence[str]) -> bool:
+def _are_few(source: MovedRows, pairs: Sequence[tuple[str, str]]) -> bool:
     """Whether each process can hold the keys, as far as Spark has counted the rows."""
     from pyspark.sql import types  # noqa: PLC0415
 
     if source.rows is None or source.bytes is None or source.rows > _ROWS_MAX:
         return False
     short = (types.NumericType, types.DateType, types.TimestampType, types.BooleanType)
-    are_short = all(isinstance(source.frame.schema[key].dataType, short) for key in keys)
+    are_short = all(isinstance(source.frame.schema[key].dataType, short) for _, key in pairs)
     return are_short or source.bytes <= _BYTES_MAX
