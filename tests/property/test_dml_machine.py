@@ -325,6 +325,7 @@ class DmlMachine(RuleBasedStateMachine):
         by_source=legs_by_source,
         inserts=insert_conditions,
         extra=st.sampled_from(["", " AND t.v > 0", " AND q.s = t.s", " AND t.k < 5"]),
+        order=st.sampled_from(["", " ORDER BY v"]),
     )
     def merge(
         self,
@@ -333,7 +334,9 @@ class DmlMachine(RuleBasedStateMachine):
         by_source: tuple[str, ...],
         inserts: tuple[str, ...],
         extra: str,
+        order: str,
     ) -> None:
+        """A large source with an order is moved by its keys; another one is read twice."""
         if not legs and not by_source:
             inserts = inserts or ("",)
         source = f"({self.values(given)}) AS q({', '.join(self.columns)})"
@@ -347,7 +350,7 @@ class DmlMachine(RuleBasedStateMachine):
             row = f"({', '.join(self.columns)}) VALUES ({values})"
             clauses.append(f"WHEN NOT MATCHED {condition} THEN INSERT {row}")
         before = self.expected()
-        sql = f"MERGE INTO t USING (SELECT * FROM {source}) AS q ON {on} {' '.join(clauses)}"
+        sql = f"MERGE INTO t USING (SELECT * FROM {source}{order}) AS q ON {on} {' '.join(clauses)}"
         matches = (
             f"SELECT t.rowid AS r FROM t JOIN {source} ON {on} GROUP BY t.rowid HAVING count(*) > 1"
         )
