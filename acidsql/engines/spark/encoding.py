@@ -192,7 +192,7 @@ def encoded_files(directory: OwnPath, target: Target) -> list[Encoded]:
     if not found and not target.storage.exists(path):
         raise ExecutionError(
             f'Spark has written no file in "{path}"',
-            hint="Does Spark's fs.defaultFS name another file system than that of the table?",
+            hint="Do Spark's tasks and this process see the same directory?",
         )
     return found
 
