@@ -129,7 +129,7 @@ def evolution_of(statement: Evolving, scope: Scope, engine: Engine) -> Evolution
     if not isinstance(statement.source, Fragment) or not brings_columns(statement):
         return Evolution(statement, table)
     frame = _source_frame(statement, scope, engine)
-    kinds = stored_types(frame, *_queries(statement, statement.source))
+    kinds = stored_types(frame, Query(statement.source), *_common(statement))
     number = len(frame.columns)
     listed = isinstance(statement, Merge) and bool(statement.names)
     named = (True,) * number if listed else names_columns(statement.source, number)
@@ -151,9 +151,9 @@ def _target(statement: Evolving, scope: Scope) -> Table:
     return find_target(statement.target, scope.names, ViewRefusal.INSERT)
 
 
-def _queries(statement: Evolving, source: Fragment) -> list[Query]:
+def _common(statement: Evolving) -> list[Query]:
     common = statement.common if isinstance(statement, Merge) else ()
-    return [Query(source), *(Query(one.query) for one in common)]
+    return [Query(one.query) for one in common]
 
 
 def _merge(statement: Merge, table: Table, source: _Source) -> Evolution:

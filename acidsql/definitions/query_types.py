@@ -6,8 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 
 from acidsql.errors import UnsupportedStatementError
-from acidsql.model.types import VOID, ArrayType, ColumnType, MapType, StructType, parse_type
-from acidsql.planner.query import is_union, names_columns
+from acidsql.model.types import (
+    INSTANT,
+    VOID,
+    ArrayType,
+    ColumnType,
+    MapType,
+    StructType,
+    parse_type,
+)
+from acidsql.planner.query import casts_to_instants, is_union, names_columns
 from acidsql.ports.engine import Frame
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import Fragment, Identifier
@@ -19,14 +27,20 @@ _NAME = re.compile(r"[^\W\d][\w ]*")
 """A name that a user gave. The names that Spark makes of expressions do not match."""
 
 
-def stored_types(frame: Frame, *queries: Query) -> list[str]:
-    """The types of the frame's columns in Spark's words. ``queries`` are those it comes from.
+def stored_types(frame: Frame, query: Query, *common: Query) -> list[str]:
+    """The types of the columns of a query's frame in Spark's words. It may name ``common`` ones.
 
     For a union, Spark reports the first side's char(n) or varchar(n), though rows of the other
-    sides may be longer. There the type is string.
+    sides may be longer. There the type is string. Spark has one name for an instant and for what
+    ``CAST(… AS timestamp)`` yields, which is Hive's timestamp: the text of the query tells.
     """
-    united = any(map(is_union, queries))
-    return ["string" if united and _CHAR.match(kind) else kind for kind in frame.types]
+    united = any(map(is_union, (query, *common)))
+    kinds = ["string" if united and _CHAR.match(kind) else kind for kind in frame.types]
+    casts = casts_to_instants(query.source, len(kinds))
+    is_instant = [kind == "timestamp" and cast for kind, cast in zip(kinds, casts, strict=True)]
+    return [
+        str(INSTANT) if instant else kind for kind, instant in zip(kinds, is_instant, strict=True)
+    ]
 
 
 def column_names(source: Fragment, columns: Sequence[str]) -> list[str]:

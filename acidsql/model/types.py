@@ -115,6 +115,8 @@ class StructType:
 VOID = PrimitiveType("void")
 """The type of columns that hold nothing but nulls. ORC has no such type."""
 
+INSTANT = PrimitiveType("timestamp with local time zone")
+
 ColumnType = PrimitiveType | DecimalType | CharType | ArrayType | MapType | StructType
 
 
@@ -164,7 +166,7 @@ def walk_types(kind: ColumnType) -> Iterator[ColumnType]:
 
 def has_timestamps(kind: ColumnType) -> bool:
     """Whether a timestamp of either sort is the type or stands inside it."""
-    timestamps = {PrimitiveType("timestamp"), PrimitiveType("timestamp with local time zone")}
+    timestamps = {PrimitiveType("timestamp"), INSTANT}
     return not timestamps.isdisjoint(walk_types(kind))
 
 

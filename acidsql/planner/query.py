@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from acidsql.planner.names import Names
@@ -29,6 +31,26 @@ def names_columns(source: Fragment, count: int) -> tuple[bool | None, ...]:
 
     Spark makes a name of an expression that has none: that of ``'a'`` is a.
     """
+    items = _items(source, count)
+    return tuple(None if item is None else isinstance(item, _NAMED) for item in items)
+
+
+def casts_to_instants(source: Fragment, count: int) -> tuple[bool, ...]:
+    """For each of the query's ``count`` columns, whether its text makes it an instant.
+
+    So do a literal of an instant and a CAST to a timestamp with local time zone. Not in a union,
+    which may have other values, too.
+    """
+    if source.tree.find(exp.SetOperation) is not None:
+        return (False,) * count
+    whole = (item.unalias() if item is not None else None for item in _items(source, count))
+    return tuple(
+        isinstance(item, exp.Cast) and item.to.this == exp.DType.TIMESTAMPLTZ for item in whole
+    )
+
+
+def _items(source: Fragment, count: int) -> Sequence[exp.Expr | None]:
+    """The item of the select list for each of the query's ``count`` columns; None if not sure."""
     tree = source.tree
     while isinstance(tree, exp.Subquery | exp.SetOperation):
         tree = tree.this
@@ -36,10 +58,9 @@ def names_columns(source: Fragment, count: int) -> tuple[bool | None, ...]:
     stars = [at for at, item in enumerate(items) if item.is_star]
     if any(isinstance(item, _SEVERAL) for item in items) or (not stars and len(items) != count):
         return (None,) * count
-    named: list[bool | None] = [isinstance(item, _NAMED) for item in items]
     if not stars:
-        return tuple(named)
-    first, last = named[: stars[0]], named[stars[-1] + 1 :]
+        return items
+    first, last = items[: stars[0]], items[stars[-1] + 1 :]
     return (*first, *(None,) * (count - len(first) - len(last)), *last)
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from acidsql.engines.spark.arrow import ArrowWork, map_in_arrow, relaxed
+from acidsql.engines.spark.columns import type_of
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.bucketing import bucket_numbers, is_bucketable
 from acidsql.model.table import Table
-from acidsql.model.types import VOID, ColumnType, parse_type
+from acidsql.model.types import VOID, ColumnType
 from acidsql.plans.sql_text import Sample
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _KEYS = "__acidsql_keys"
-
-_INSTANT = re.compile(r"\btimestamp\b(?!:)")
-"""What Spark calls the type that is Hive's timestamp with local time zone."""
 
 
 def sampled(frame: DataFrame, sample: Sample, table: Table) -> DataFrame:
@@ -55,14 +52,6 @@ def _types(keys: StructType, sample: Sample, table: Table) -> list[ColumnType]:
             )
         types.append(kind)
     return types
-
-
-def type_of(text: str) -> ColumnType | None:
-    """The type of a table's column that Spark calls so; None if there is no such type."""
-    try:
-        return parse_type(_INSTANT.sub("timestamp_ltz", text))
-    except ValueError:
-        return None
 
 
 def kept_rows(types: Sequence[ColumnType], bucket: int, count: int, version: int) -> ArrowWork:

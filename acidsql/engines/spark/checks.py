@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acidsql.engines.spark.columns import rebuilt, remembering_char
+from acidsql.engines.spark.columns import rebuilt, remembering_types
 from acidsql.engines.spark.job import Job
 from acidsql.model.constraint import checks
 from acidsql.model.names import quote_identifier as quote
@@ -53,7 +53,7 @@ def _with_stored_texts(rows: DataFrame, table: Table) -> DataFrame:
     if all(expression == quote(name) for name, expression in seen.items()):
         return rows
     frame = rows.selectExpr(*(f"{seen.get(n, quote(n))} AS {quote(n)}" for n in rows.columns))
-    return remembering_char(frame, table.columns)
+    return remembering_types(frame, table.columns)
 
 
 def _stored_text(expression: str, kind: ColumnType) -> str | None:

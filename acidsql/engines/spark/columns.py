@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,17 +11,21 @@ from acidsql.model.names import quote_identifier as quote
 from acidsql.model.names import string_literal as literal
 from acidsql.model.table import Column
 from acidsql.model.types import (
+    INSTANT,
     ArrayType,
     CharType,
     ColumnType,
     MapType,
     PrimitiveType,
     StructType,
+    parse_type,
+    spark_type,
     walk_types,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructField
 
 _TIMESTAMP = PrimitiveType("timestamp")
 CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
@@ -28,6 +33,15 @@ CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
 
 With a char(n) Spark pads the values that it compares the column with.
 """
+
+_TYPE_METADATA = "acidsql.type"
+"""The metadata of a column with instants: its type in the words of `spark_type`.
+
+Spark calls an instant "timestamp", and so it calls what ``CAST(… AS timestamp)`` yields, which in
+Hive is wall-clock time.
+"""
+
+_SPARKS_INSTANT = re.compile(r"\btimestamp\b(?!:)")
 
 
 Leaf = Callable[[str, ColumnType], str | None]
@@ -99,23 +113,46 @@ def _cut(expression: str, kind: ColumnType) -> str | None:
     return f"left({expression}, {kind.length})" if isinstance(kind, CharType) else None
 
 
-def remembering_char(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
-    """The frame with each char(n) and varchar(n) noted in its columns, for CREATE TABLE AS SELECT.
+def remembering_types(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
+    """The frame with each type noted in its columns that Spark's types do not tell: `told_type`.
 
-    Spark then compares char(n) as it must: trailing spaces do not count.
+    Where a char(n) is noted, Spark compares it as it must: trailing spaces do not count.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - only where there is a frame
 
-    texts = {c.name: {CHAR_METADATA: str(c.type)} for c in columns if isinstance(c.type, CharType)}
-    if not texts:
+    noted = {c.name: note for c in columns if (note := _note(c.type))}
+    if not noted:
         return frame
     # Not by withMetadata, which takes a dot in a name for the access to a field.
     return frame.select(
         *(
-            F.col(quote(n)).alias(n, **({"metadata": texts[n]} if n in texts else {}))
+            F.col(quote(n)).alias(n, **({"metadata": noted[n]} if n in noted else {}))
             for n in frame.columns
         )
     )
+
+
+def _note(kind: ColumnType) -> dict[str, str]:
+    if isinstance(kind, CharType):
+        return {CHAR_METADATA: str(kind)}
+    return {_TYPE_METADATA: spark_type(kind)} if INSTANT in walk_types(kind) else {}
+
+
+def told_type(field: StructField) -> str:
+    """The type of a query's column: that of a table's column which it is as it was, or Spark's."""
+    text = field.dataType.simpleString()
+    noted: str | None = field.metadata.get(_TYPE_METADATA)
+    if noted is not None and type_of(text) == parse_type(noted):
+        return noted
+    return str(field.metadata.get(CHAR_METADATA, text))
+
+
+def type_of(text: str) -> ColumnType | None:
+    """The type of a table's column that Spark calls so; None if there is no such type."""
+    try:
+        return parse_type(_SPARKS_INSTANT.sub("timestamp_ltz", text))
+    except ValueError:
+        return None
 
 
 def rebuilt(expression: str, kind: ColumnType, leaf: Leaf) -> str:

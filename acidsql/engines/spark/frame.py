@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.arrow import relaxed, to_arrow
-from acidsql.engines.spark.columns import CHAR_METADATA
+from acidsql.engines.spark.columns import told_type
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.engines.spark.python_values import python_values
@@ -44,10 +44,7 @@ class SparkFrame:
     @property
     def types(self) -> list[str]:
         with clear_errors():
-            return [
-                field.metadata.get(CHAR_METADATA, field.dataType.simpleString())
-                for field in self.frame.schema.fields
-            ]
+            return list(map(told_type, self.frame.schema.fields))
 
     def rows(self) -> list[tuple[Any, ...]]:
         with self._jobs(), clear_errors():

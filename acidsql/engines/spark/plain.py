@@ -13,7 +13,7 @@ from acidsql.engines.block_codecs import require_blocks
 from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import SelectedFile, opened_files
 from acidsql.engines.spark.avro_rows import AvroRows
-from acidsql.engines.spark.columns import has_back_quote, padded, remembering_char, seen_columns
+from acidsql.engines.spark.columns import has_back_quote, padded, remembering_types, seen_columns
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.kept import Kept
@@ -76,7 +76,7 @@ def scan_rows(
         columns.append(f"{FILE} as {HiddenColumn.FILE_NAME.value}")
     if request.is_deleted:
         columns.append(f"false as {HiddenColumn.IS_DELETED.value}")
-    return Scan(remembering_char(rows.selectExpr(*columns), table.all_columns), selection)
+    return Scan(remembering_types(rows.selectExpr(*columns), table.all_columns), selection)
 
 
 def rows_of_files(

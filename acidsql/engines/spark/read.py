@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import SelectedFile, Selection, select_files
-from acidsql.engines.spark.columns import has_back_quote, remembering_char, seen_columns
+from acidsql.engines.spark.columns import has_back_quote, remembering_types, seen_columns
 from acidsql.engines.spark.deletes import DELETING, with_deleting, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
@@ -139,7 +139,7 @@ def scan_table(
             spark, kept, events.frame, selection, snapshot, storage, partitioned=partitioned
         )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
-    return Scan(remembering_char(frame.selectExpr(*columns), table.all_columns), selection)
+    return Scan(remembering_types(frame.selectExpr(*columns), table.all_columns), selection)
 
 
 def _scans(scan: EventScan, inserts: Sequence[SelectedFile], reader: NumberedRows) -> list[Events]:
@@ -226,4 +226,4 @@ def empty_scan(spark: SparkSession, table: Table, request: ScanRequest) -> DataF
     if request.key:
         columns.append(f"{PARTITION} int")
         columns += [f"{name} {kind}" for name, kind in zip(CHANGED_ROW_ID, ID_TYPES, strict=True)]
-    return spark.createDataFrame([], ", ".join(columns))
+    return remembering_types(spark.createDataFrame([], ", ".join(columns)), table.all_columns)
