@@ -57,7 +57,10 @@ def constraint_expression(kind: ConstraintKind, text: str) -> Fragment:
 
 def sees_table_constraint(cursor: Cursor) -> bool:
     """Whether a constraint of the table is next, not a column."""
-    ahead = 2 if cursor.sees("CONSTRAINT") else 0
+    named = cursor.sees("CONSTRAINT")
+    ahead = 2 if named else 0
+    if named and cursor.peek(ahead).word == "CHECK":
+        return True
     words = cursor.peek(ahead).word, cursor.peek(ahead + 1).word or cursor.peek(ahead + 1).text
     return words in _TABLE_KEYS
 
@@ -129,6 +132,8 @@ def _references(cursor: Cursor) -> tuple[TableRef, tuple[Identifier, ...]]:
 
 def _check(cursor: Cursor, name: Identifier | None, start: int) -> ConstraintDefinition:
     cursor.expect("CHECK")
+    if not cursor.sees("("):
+        cursor.unexpected("expected (", hint="The condition stands in parentheses: CHECK (…).")
     value = _condition(cursor.parenthesised())
     columns = tuple(Identifier(n, value.line, value.column) for n in mentioned_columns(value))
     return _made(cursor, ConstraintKind.CHECK, name, columns, start, value=value)

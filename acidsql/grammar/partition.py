@@ -72,6 +72,12 @@ def parse_repair(cursor: Cursor) -> RepairTable:
         cursor.unexpected("expected ADD, DROP or SYNC PARTITIONS")
     cursor.step()
     cursor.expect("PARTITIONS")
+    if cursor.sees("("):
+        cursor.source.refuse(
+            "MSCK REPAIR TABLE with a filter is not supported",
+            cursor.offset,
+            hint="Without the parentheses, it looks at all partitions.",
+        )
     add, drop = word in ("ADD", "SYNC"), word in ("DROP", "SYNC")
     return RepairTable(target, add=add, drop=drop, repair=repair)
 

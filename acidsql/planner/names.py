@@ -289,7 +289,9 @@ def find_acid_target(ref: TableRef, names: Names) -> Table:
         f"Attempt to do update or delete on table {table.name} that is "
         + ("not transactional" if plain else "insert-only transactional"),
         code=10297 if plain else 10414,
-        hint="Only tables with TBLPROPERTIES ('transactional' = 'true') can be changed.",
+        hint="Only tables with TBLPROPERTIES ('transactional' = 'true') can be changed."
+        if plain
+        else "A table with 'transactional_properties' = 'insert_only' has rows added and replaced.",
         line=ref.line,
         column=ref.column,
     )
