@@ -31,15 +31,16 @@ def stored_types(frame: Frame, query: Query, *common: Query) -> list[str]:
     """The types of the columns of a query's frame in Spark's words. It may name ``common`` ones.
 
     For a union, Spark reports the first side's char(n) or varchar(n), though rows of the other
-    sides may be longer. There the type is string. Spark has one name for an instant and for what
-    ``CAST(… AS timestamp)`` yields, which is Hive's timestamp: the text of the query tells.
+    sides may be longer. There the type is string. Spark calls two types "timestamp": an instant,
+    and what ``CAST(… AS timestamp)`` yields, which is Hive's timestamp. The query's text tells them
+    apart.
     """
     united = any(map(is_union, (query, *common)))
     kinds = ["string" if united and _CHAR.match(kind) else kind for kind in frame.types]
     casts = casts_to_instants(query.source, len(kinds))
-    is_instant = [kind == "timestamp" and cast for kind, cast in zip(kinds, casts, strict=True)]
     return [
-        str(INSTANT) if instant else kind for kind, instant in zip(kinds, is_instant, strict=True)
+        str(INSTANT) if is_cast and kind == "timestamp" else kind
+        for kind, is_cast in zip(kinds, casts, strict=True)
     ]
 
 

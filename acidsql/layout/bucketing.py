@@ -20,6 +20,7 @@ from acidsql.layout.decimal_hash import decimal_hashes
 from acidsql.layout.murmur import Bytes, Hashes, Positions, murmur, polynomial, power_of_31
 from acidsql.layout.timestamp_hash import timestamp_hashes
 from acidsql.model.types import (
+    INSTANT,
     INTEGER_BITS,
     ArrayType,
     CharType,
@@ -38,7 +39,7 @@ def is_bucketable(kind: ColumnType, version: int) -> bool:
     Hive's version 2 hashes a binary value together with whatever its buffer holds after it. How
     Hive hashes a timestamp with local time zone is not known well enough.
     """
-    unknown = {PrimitiveType("timestamp with local time zone")}
+    unknown = {INSTANT}
     if version == 2:
         unknown.add(PrimitiveType("binary"))
     return unknown.isdisjoint(walk_types(kind))

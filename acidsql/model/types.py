@@ -116,6 +116,7 @@ VOID = PrimitiveType("void")
 """The type of columns that hold nothing but nulls. ORC has no such type."""
 
 INSTANT = PrimitiveType("timestamp with local time zone")
+"""A point in time, which each session shows in its own time zone."""
 
 ColumnType = PrimitiveType | DecimalType | CharType | ArrayType | MapType | StructType
 

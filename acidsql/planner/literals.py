@@ -25,6 +25,12 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(\.\d{1,6})?)", re.ASCII)
 _WIDE = Context(prec=80)
+_BOOLEANS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "1"), "true"),
+    **dict.fromkeys(("false", "f", "no", "n", "0"), "false"),
+}
+"""The texts that Spark casts to a boolean (StringUtils)."""
+
 _DIGITS_MAX = 40
 
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date
@@ -188,6 +194,8 @@ def _string(value: Literal, kind: ColumnType) -> str:
 
 
 def _boolean(value: Literal) -> str:
+    if isinstance(value, str) and value.lower() in _BOOLEANS:
+        return _BOOLEANS[value.lower()]
     if not isinstance(value, bool):
         raise NotLiteral
     return str(value).lower()

@@ -291,7 +291,7 @@ def find_acid_target(ref: TableRef, names: Names) -> Table:
         code=10297 if plain else 10414,
         hint="Only tables with TBLPROPERTIES ('transactional' = 'true') can be changed."
         if plain
-        else "A table with 'transactional_properties' = 'insert_only' has rows added and replaced.",
+        else "Rows of an insert-only table stay as they are; INSERT OVERWRITE replaces them.",
         line=ref.line,
         column=ref.column,
     )

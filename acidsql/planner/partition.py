@@ -29,12 +29,6 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 
-_BOOLEANS = {
-    **dict.fromkeys(("true", "t", "yes", "y", "1"), "true"),
-    **dict.fromkeys(("false", "f", "no", "n", "0"), "false"),
-}
-"""The texts that Spark casts to a boolean, as it does where a row tells the partition."""
-
 
 def partition_column(table: Table, identifier: Identifier) -> Column:
     """The partition column that an identifier names. AnalysisError 10098 for another column."""
@@ -192,10 +186,6 @@ def _text(value: Fragment, column: Column, arguments: Arguments) -> str | None:
     tree = value.tree.unnest()
     if isinstance(tree, exp.Literal) and tree.is_string and tree.name == DEFAULT_PARTITION_VALUE:
         return None
-    if column.type == PrimitiveType("boolean") and isinstance(tree, exp.Literal):
-        told = _BOOLEANS.get(tree.name.strip().lower()) if tree.is_string else None
-        if told is not None:
-            return told
     try:
         return cell_text(value, column.type, arguments, column.name)
     except NotLiteral:

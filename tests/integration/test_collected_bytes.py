@@ -93,7 +93,7 @@ def test_large_values_of_every_type_are_measured(
     spark: Any, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 4 << 20)
-    monkeypatch.setattr("acidsql.engines.spark.job._expected_bytes", lambda frame: 0)
+    monkeypatch.setattr("acidsql.engines.spark.job.expected_bytes", lambda frame: 0)
     query = f"SELECT id, IF(id % 9 = 8, NULL, {value}) AS v FROM range({{rows}})"
     few = collect_rows(spark.sql(query.format(rows=10)), 2)
     assert few is not None

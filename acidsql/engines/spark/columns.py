@@ -37,11 +37,12 @@ With a char(n) Spark pads the values that it compares the column with.
 _TYPE_METADATA = "acidsql.type"
 """The metadata of a column with instants: its type in the words of `spark_type`.
 
-Spark calls an instant "timestamp", and so it calls what ``CAST(… AS timestamp)`` yields, which in
+Spark calls two types "timestamp": an instant, and what ``CAST(… AS timestamp)`` yields, which in
 Hive is wall-clock time.
 """
 
 _SPARKS_INSTANT = re.compile(r"\btimestamp\b(?!:)")
+"""The word for an instant in a type of Spark's, where it is no field's name."""
 
 
 Leaf = Callable[[str, ColumnType], str | None]
@@ -114,9 +115,10 @@ def _cut(expression: str, kind: ColumnType) -> str | None:
 
 
 def remembering_types(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
-    """The frame with each type noted in its columns that Spark's types do not tell: `told_type`.
+    """The frame with notes in those columns whose types Spark has no name for.
 
-    Where a char(n) is noted, Spark compares it as it must: trailing spaces do not count.
+    `told_type` reads the notes. By that of a char(n), Spark compares it as it must: trailing spaces
+    do not count.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - only where there is a frame
 
@@ -139,7 +141,10 @@ def _note(kind: ColumnType) -> dict[str, str]:
 
 
 def told_type(field: StructField) -> str:
-    """The type of a query's column: that of a table's column which it is as it was, or Spark's."""
+    """The type of a query's column, in Spark's words or in Hive's.
+
+    Where the query hands a table's column on unchanged, it is the type that the table's column has.
+    """
     text = field.dataType.simpleString()
     noted: str | None = field.metadata.get(_TYPE_METADATA)
     if noted is not None and type_of(text) == parse_type(noted):

@@ -14,7 +14,7 @@ from acidsql.engines.spark.arrow import map_in_arrow, relaxed
 from acidsql.engines.spark.bucket_parts import fits_bucket_parts, write_by_parts
 from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.encoded_parts import fits_encoded_parts, write_encoded_parts
-from acidsql.engines.spark.evaluation import evaluated, is_deterministic
+from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.fields import in_order
 from acidsql.engines.spark.job import (
     Job,
@@ -24,6 +24,7 @@ from acidsql.engines.spark.job import (
     parallelism,
     run_writers,
 )
+from acidsql.engines.spark.query_plan import is_deterministic
 from acidsql.engines.spark.settings import ansi
 from acidsql.engines.spark.values import stored
 from acidsql.engines.target import OutputFile, Target

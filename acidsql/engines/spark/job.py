@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.moved import MovedRows
 from acidsql.engines.spark.plain import scan_rows
+from acidsql.engines.spark.query_plan import expected_bytes, has_shuffle, may_grow
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
 from acidsql.engines.spark.row_size import beyond_guess, is_costly, rows_left, rows_max
 from acidsql.engines.spark.settings import configured
@@ -65,23 +65,11 @@ _UNKNOWN_BYTES = 1 << 62
 
 _LOOK_BYTES = 4 << 20
 
-_NODE = re.compile(r"^[ :+|-]*(\w+)", re.MULTILINE)
-"""The name of each node in the text of a plan."""
-
-_NARROWING = frozenset(
-    {"Relation", "LocalRelation", "Range", "Project", "Filter", "Aggregate", "Sort", "Union"}
-)
-"""Nodes that yield no more rows than they read. Of files and local rows, Spark knows the size."""
-
 _SCANS_ON = "a task that has too many rows for the driver scans all of them"
 _SPLIT_BYTES = 128 << 20
 
 _LARGE_BYTES = 256 << 20
 """`is_large` of more bytes."""
-
-_USER_CODE = ("PYTHON_UDF", "SCALA_UDF")
-_OF_SEVERAL_ROWS = ("WINDOW", "WINDOW_EXPRESSION", "AGGREGATE", "GENERATE", "GENERATOR")
-"""Names of Spark's TreePattern."""
 
 _ROWS_OF_LIMIT = (1 << 31) - 1
 """Spark's limits are ints."""
@@ -179,10 +167,10 @@ def collect_moved(rows: MovedRows, width: int, partitions: int) -> pa.Table | No
 
 def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
     """The rows of any query, if Spark expects them to be few and they are few; else None."""
-    size = _expected_bytes(frame)
+    size = expected_bytes(frame)
     if size is None or size > DRIVER_BYTES_MAX // 6:
         return None
-    return collect_few(frame, columns, end_early=_may_grow(frame))
+    return collect_few(frame, columns, end_early=may_grow(frame))
 
 
 def collect_source(frame: DataFrame) -> pa.Table | None:
@@ -191,59 +179,11 @@ def collect_source(frame: DataFrame) -> pa.Table | None:
 
     To look costs little where no shuffle comes first: each task ends after `_LOOK_BYTES`.
     """
-    size = _expected_bytes(frame)
-    if size is None or size < _UNKNOWN_BYTES or _has_shuffle(frame):
+    size = expected_bytes(frame)
+    if size is None or size < _UNKNOWN_BYTES or has_shuffle(frame):
         return collect_rows(frame, len(frame.columns))
     share = min(_LOOK_BYTES, DRIVER_BYTES_MAX // 2)
     return _collect_up_to(frame, row_width(frame.columns), share, 0)
-
-
-def _has_shuffle(frame: DataFrame) -> bool:
-    plan: Any = frame
-    with clear_errors():
-        return "Exchange" in str(plan._jdf.queryExecution().executedPlan().toString())
-
-
-def calls_user_code(frame: DataFrame) -> bool:
-    """Whether the query calls functions that users wrote; also True if Spark cannot be asked."""
-    asked = by_gateway(
-        frame.sparkSession,
-        lambda java: _has_user_code(java, frame),
-        "rows are moved to the tasks that write them, however few they are",
-    )
-    return asked is not False
-
-
-def _has_user_code(java: JavaClasses, frame: DataFrame) -> bool:
-    return _has_any(java, frame, _USER_CODE)
-
-
-def _has_any(java: JavaClasses, frame: DataFrame, names: Sequence[str]) -> bool:
-    plan: Any = frame
-    analyzed = plan._jdf.queryExecution().analyzed()
-    patterns = java("org.apache.spark.sql.catalyst.trees.TreePattern")
-    return any(analyzed.containsPattern(getattr(patterns, name)()) for name in names)
-
-
-def is_row_by_row(frame: DataFrame) -> bool:
-    """Whether the query makes each row of one row of its source, with functions of Spark's own.
-
-    False if Spark cannot be asked.
-    """
-    asked = by_gateway(
-        frame.sparkSession,
-        lambda java: _has_any(java, frame, (*_USER_CODE, *_OF_SEVERAL_ROWS)),
-        "rows are moved to the tasks that write them",
-    )
-    return asked is False
-
-
-def _may_grow(frame: DataFrame) -> bool:
-    """Whether the query may have many more rows than Spark expects, as a join or explode() may."""
-    plan: Any = frame
-    with clear_errors():
-        text = str(plan._jdf.queryExecution().optimizedPlan().toString())
-    return not set(_NODE.findall(text)) <= _NARROWING
 
 
 def collect_few(frame: DataFrame, columns: int, *, end_early: bool = True) -> pa.Table | None:
@@ -256,15 +196,6 @@ def collect_few(frame: DataFrame, columns: int, *, end_early: bool = True) -> pa
         return collect_all(frame)
     share = DRIVER_BYTES_MAX // 2
     return _collect_up_to(frame, row_width(range(columns)), share, 0, end_early=end_early)
-
-
-def _expected_bytes(frame: DataFrame) -> int | None:
-    """Spark's own estimate; None without a gateway to ask through."""
-    plan = getattr(frame, "_jdf", None)
-    if plan is None:
-        return None
-    with clear_errors():
-        return int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
 
 
 def _collect_up_to(

@@ -26,22 +26,23 @@ from acidsql.engines.spark.bucket_number import bucket_number
 from acidsql.engines.spark.changed_rows import OLD_BUCKET, Changes, Written
 from acidsql.engines.spark.encoded_changes import can_encode_versions
 from acidsql.engines.spark.encoding import can_encode, column_names
-from acidsql.engines.spark.evaluation import (
-    comes_from_files,
-    evaluated,
-    has_limit,
-    is_deterministic,
-)
+from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.insert import (
     moved_rows,
     write_inserted_rows,
 )
-from acidsql.engines.spark.job import Job, collect_source, is_row_by_row, parallelism
+from acidsql.engines.spark.job import Job, collect_source, parallelism
 from acidsql.engines.spark.known_keys import KnownKeys
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.merge_candidates import candidates
 from acidsql.engines.spark.merge_inserts import Inserts
 from acidsql.engines.spark.merge_pairs import Pairs
+from acidsql.engines.spark.query_plan import (
+    comes_from_files,
+    has_limit,
+    is_deterministic,
+    is_row_by_row,
+)
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.source_clauses import acting_legs

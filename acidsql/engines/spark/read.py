@@ -12,6 +12,7 @@ from acidsql.engines.selection import SelectedFile, Selection, select_files
 from acidsql.engines.spark.columns import has_back_quote, remembering_types, seen_columns
 from acidsql.engines.spark.deletes import DELETING, with_deleting, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
+from acidsql.engines.spark.file_contents import FileContents
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.places import FILE
@@ -122,16 +123,8 @@ def scan_table(
     reader = NumberedRows(
         table.columns, snapshot.write_ids, storage, match_by_position, names_files=request.file_name
     )
-    small = None
-    if request.small_files:
-        small = read_small_files(selection.inserts, table, reader, kept.contents)
-    files = [f for f in selection.inserts if small is None or f.path not in small.paths]
-    scans = [] if small is None else [small.scan(spark)]
-    if misread and files:
-        scans.append(reader.scan(spark, files))
-    elif files:
-        scans += _scans(scan, files, reader)
-    events = union(scans, places)
+    contents = kept.contents if request.small_files else None
+    events = union(_all_scans(scan, selection.inserts, reader, contents, misread=misread), places)
     if request.with_deleted:
         frame = with_deleting(spark, events.frame, selection, snapshot, partitioned=partitioned)
     else:
@@ -140,6 +133,29 @@ def scan_table(
         )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
     return Scan(remembering_types(frame.selectExpr(*columns), table.all_columns), selection)
+
+
+def _all_scans(
+    scan: EventScan,
+    inserts: Sequence[SelectedFile],
+    reader: NumberedRows,
+    contents: FileContents | None,
+    *,
+    misread: bool,
+) -> list[Events]:
+    """The insert events: of small files, which the driver reads, and of the others.
+
+    Without ``contents``, no file is small. ``misread`` says that Spark's reader would change the
+    values of any file.
+    """
+    small = None
+    if contents is not None:
+        small = read_small_files(inserts, scan.snapshot.table, reader, contents)
+    files = [f for f in inserts if small is None or f.path not in small.paths]
+    scans = [] if small is None else [small.scan(scan.spark)]
+    if misread and files:
+        return [*scans, reader.scan(scan.spark, files)]
+    return [*scans, *_scans(scan, files, reader)] if files else scans
 
 
 def _scans(scan: EventScan, inserts: Sequence[SelectedFile], reader: NumberedRows) -> list[Events]:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from acidsql.engines.changes import LEG
 from acidsql.engines.distinct_rows import distinct_rows
-from acidsql.engines.spark.job import Job, collect_all, is_row_by_row
+from acidsql.engines.spark.job import Job, collect_all
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.merge_pairs import SOURCE
+from acidsql.engines.spark.query_plan import is_row_by_row
 from acidsql.engines.spark.source_columns import SourceColumns
 from acidsql.engines.spark.values import boolean
 from acidsql.model.names import quote_identifier as quote

@@ -15,7 +15,8 @@ from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.insert import moved_rows, write_inserted_rows
-from acidsql.engines.spark.job import Job, calls_user_code, is_large
+from acidsql.engines.spark.job import Job, is_large
+from acidsql.engines.spark.query_plan import calls_user_code
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.settings import ansi

@@ -171,6 +171,13 @@ def test_binary(content: bytes) -> None:
     assert bytes.fromhex(found) == content
 
 
+@pytest.mark.parametrize("said", ["true", "T", "Yes", "y", "1"])
+def test_texts_of_booleans(said: str) -> None:
+    opposite = {"true": "FALSE", "T": "f", "Yes": "no", "y": "N", "1": "0"}[said]
+    assert text(quoted(said), "boolean") == bound(said, "boolean") == "true"
+    assert text(quoted(opposite), "boolean") == bound(opposite, "boolean") == "false"
+
+
 @pytest.mark.parametrize("kind", ["int", "decimal(9,2)", "string", "date", "boolean", "binary"])
 def test_null_fits_everywhere(kind: str) -> None:
     assert text("NULL", kind) is None
@@ -184,7 +191,8 @@ def test_null_fits_everywhere(kind: str) -> None:
         ("1e2", "double"),
         ("true", "int"),
         ("1", "boolean"),
-        ("'true'", "boolean"),
+        ("'maybe'", "boolean"),
+        ("' true'", "boolean"),
         ("'1.5'", "double"),
         ("1.50", "string"),
         ("DATE '2020-01-01'", "timestamp"),
