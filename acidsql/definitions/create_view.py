@@ -18,6 +18,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import read_context
 from acidsql.execution.transaction_block import TransactionBlock
+from acidsql.grammar.instants import hive_words
 from acidsql.model.access import Access, Operation
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.hidden_column import HiddenColumn
@@ -212,7 +213,7 @@ def _draft(statement: ViewDefinition, name: TableName, scope: Scope) -> _Draft:
     view = View(
         name,
         (),
-        original_text=statement.query.source.text,
+        original_text=hive_words(statement.query.source.text),
         expanded_text=expanded_text(statement.query, seen, is_temporary=name.is_temporary),
         owner=scope.user,
         created_s=int(time.time()),
@@ -304,7 +305,7 @@ def _renamed(view: View, inner: Sequence[str], scope: Scope) -> str:
     is_read_by_position = any(map(_UNNAMED.fullmatch, inner))
     if is_read_by_position:
         read = scope.names.query_of(replace(view, expanded_text=hives)).source.text
-        if read == text:
+        if hive_words(read) == text:
             return hives
     elif len(set(inner)) == len(inner):
         return hives

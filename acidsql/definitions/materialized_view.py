@@ -8,6 +8,7 @@ from acidsql.definitions.name_pattern import matching
 from acidsql.errors import UnsupportedStatementError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
+from acidsql.grammar.instants import hive_words
 from acidsql.model.names import TableName, quote_identifier
 from acidsql.model.table import MATERIALIZED_QUERY, MATERIALIZED_TEXT, Table
 from acidsql.planner.materialized_view import find_materialized
@@ -34,7 +35,7 @@ def query_parameters(query: Query, names: Names, scope: Scope) -> dict[str, str]
             column=query.source.column,
         )
     text = expanded_text(query, names)
-    return {MATERIALIZED_TEXT: query.source.text, MATERIALIZED_QUERY: text}
+    return {MATERIALIZED_TEXT: hive_words(query.source.text), MATERIALIZED_QUERY: text}
 
 
 def in_order_of(table: Table, columns: Sequence[str], query: Mapping[str, str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from acidsql.grammar.instants import hive_words
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
@@ -48,9 +49,9 @@ def _clause(constraint: Constraint) -> str:
         case ConstraintKind.NOT_NULL:
             pass
         case ConstraintKind.DEFAULT:
-            parts.append(constraint.text)
+            parts.append(hive_words(constraint.text))
         case ConstraintKind.CHECK:
-            parts.append(f"({constraint.text})")
+            parts.append(f"({hive_words(constraint.text)})")
         case _:
             parts.append(_names(constraint.columns))
     if constraint.parent is not None:
@@ -91,9 +92,10 @@ def _details(constraint: Constraint) -> Iterator[_DescribeRow]:
         case ConstraintKind.PRIMARY_KEY:
             yield from (("Column Name:", column, "") for column in columns)
         case ConstraintKind.DEFAULT:
-            yield f"Column Name:{columns[0]}", f"Default Value:{constraint.text}", ""
+            yield f"Column Name:{columns[0]}", f"Default Value:{hive_words(constraint.text)}", ""
         case ConstraintKind.CHECK:
-            yield f"Column Name:{', '.join(columns)}", f"Check Value:{constraint.text}", ""
+            text = hive_words(constraint.text)
+            yield f"Column Name:{', '.join(columns)}", f"Check Value:{text}", ""
         case ConstraintKind.UNIQUE:
             for number, column in enumerate(columns, 1):
                 yield f"Column Name:{column}", f"Key Sequence:{number}", ""

@@ -9,6 +9,7 @@ from acidsql.definitions.show_view import property_lines, show_create_view
 from acidsql.errors import SqlError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
+from acidsql.grammar.instants import hive_words
 from acidsql.model.names import TableName, quoted_table
 from acidsql.model.names import quote_identifier as _quoted
 from acidsql.model.names import string_literal as _literal
@@ -43,7 +44,7 @@ def show_create(statement: ShowCreateTable | ShowCreateDatabase, scope: Scope) -
 def _text(view: View, names: Names) -> str:
     """The query of a view as CREATE VIEW takes it, without Hive's own names for columns."""
     try:
-        return names.query_of(view).source.text
+        return hive_words(names.query_of(view).source.text)
     except SqlError:  # the query is one for Hive alone
         return view.expanded_text
 

@@ -1,7 +1,7 @@
 """Hive's words for an instant → Spark's ``TIMESTAMP_LTZ``, which is shorter and takes their place.
 
 They are ``TIMESTAMPLOCALTZ '…'``, the types ``timestamp with local time zone`` and, in a CAST,
-``timestamplocaltz``.
+``timestamplocaltz``. What a catalog keeps for Hive, too, gets Hive's words back.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from acidsql.grammar.cursor import string_value
-from acidsql.grammar.lexer import Kind, Source, Token
+from acidsql.grammar.lexer import Kind, Source, Token, lex
 
 _WORD = "TIMESTAMP_LTZ"
 _HIVE = "TIMESTAMPLOCALTZ"
 _LONG = ["TIMESTAMP", "WITH", "LOCAL", "TIME", "ZONE"]
+_TYPE = "timestamp with local time zone"
 _CASTS = ("CAST", "TRY_CAST")
 _HINTS = re.compile(r"timestamplocaltz|\blocal\b", re.IGNORECASE)
 """What a text with such words has."""
@@ -44,14 +45,9 @@ def instant_words(
     """
     if not _HINTS.search(text):
         return
-    openers: list[str] = []
-    for index, token in enumerate(tokens):
-        before = tokens[index - 1] if index else None
-        if token.text == "(":
-            openers.append(before.word if before else "")
-        elif token.text == ")" and openers:
-            openers.pop()
-        end = _end_of_words(tokens, index, openers)
+    for index, opener in enumerate(_openers(tokens)):
+        token = tokens[index]
+        end = _end_of_words(tokens, index, opener)
         if end is None:
             continue
         if end < len(tokens) and tokens[end].kind is Kind.STRING:
@@ -64,20 +60,62 @@ def instant_words(
         yield token.start, tokens[end - 1].end, _WORD
 
 
-def _end_of_words(tokens: Sequence[Token], index: int, openers: Sequence[str]) -> int | None:
+def hive_words(text: str) -> str:
+    """The text of a query or an expression with Hive's words for instants, which has Spark's.
+
+    Hive reads the texts of views, of DEFAULT and of CHECK, and knows no ``TIMESTAMP_LTZ``.
+    """
+    if _WORD not in text.upper():
+        return text
+    tokens = list(lex(text))
+    pieces, at = [], 0
+    for index, opener in enumerate(_openers(tokens)):
+        token = tokens[index]
+        if token.word != _WORD or (index and tokens[index - 1].text == "."):
+            continue
+        is_literal = _is_literal(tokens, index)
+        if not is_literal and not _is_type(tokens, index, opener):
+            continue
+        end = tokens[index + 1].start if index + 1 < len(tokens) else len(text)
+        gap = text[token.end : end]
+        if gap.isspace() and "\n" not in gap:  # which fills up the place of the longer words
+            gap = " " if is_literal else ""
+        pieces += [text[at : token.start], _HIVE if is_literal else _TYPE, gap]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _openers(tokens: Sequence[Token]) -> Iterator[str]:
+    """For each token, the word before the parenthesis in which it stands; "" if there is none."""
+    openers: list[str] = []
+    for index, token in enumerate(tokens):
+        if token.text == "(":
+            openers.append(tokens[index - 1].word if index else "")
+        elif token.text == ")" and openers:
+            openers.pop()
+        yield openers[-1] if openers else ""
+
+
+def _end_of_words(tokens: Sequence[Token], index: int, opener: str) -> int | None:
     """Behind which token the words end that begin with this one; None if it begins none."""
-    before = tokens[index - 1] if index else None
-    if before is not None and before.text == ".":
+    if index and tokens[index - 1].text == ".":
         return None
     if [token.word for token in tokens[index : index + len(_LONG)]] == _LONG:
         return index + len(_LONG)
     if tokens[index].word != _HIVE:
         return None
-    after = tokens[index + 1] if index + 1 < len(tokens) else None
-    is_literal = after is not None and after.kind is Kind.STRING
-    is_cast = bool(openers) and openers[-1] in _CASTS
-    is_type = is_cast and before is not None and before.word == "AS"
-    return index + 1 if is_literal or is_type else None
+    found = _is_literal(tokens, index) or _is_type(tokens, index, opener)
+    return index + 1 if found else None
+
+
+def _is_literal(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a text stands behind the word."""
+    return index + 1 < len(tokens) and tokens[index + 1].kind is Kind.STRING
+
+
+def _is_type(tokens: Sequence[Token], index: int, opener: str) -> bool:
+    """Whether a CAST names the word as its type."""
+    return opener in _CASTS and index > 0 and tokens[index - 1].word == "AS"
 
 
 def _check(source: Source, literal: Token) -> None:

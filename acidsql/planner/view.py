@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.grammar.instants import hive_words
 from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.names import quote_identifier, quoted_table
 from acidsql.model.table import Table, TableKind
@@ -61,7 +62,8 @@ def expanded_text(query: Query, names: Names, *, is_temporary: bool = False) -> 
                 hint="Write SELECT * FROM and the table.",
                 **_place(ref),
             )
-    return source.fill(table, lambda name: f":{name}", lambda star: _listed(star, source, found))
+    text = source.fill(table, lambda name: f":{name}", lambda star: _listed(star, source, found))
+    return hive_words(text)
 
 
 def _listed(star: Star, source: Fragment, found: Sequence[Table | View | None]) -> str | None:

@@ -11,6 +11,7 @@ from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.sense import given
 from acidsql.errors import SqlError, UnsupportedStatementError
 from acidsql.grammar.constraint import constraint_expression, mentioned_columns
+from acidsql.grammar.instants import hive_words
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import TableName
 
@@ -27,8 +28,6 @@ _KINDS = (
     (ConstraintKind.CHECK, "checkConstraints", "dc_name"),
 )
 """The kinds, each with the field of SQLAllTableConstraints and the field of the name."""
-_UNDERSTOOD = (ConstraintKind.CHECK, ConstraintKind.DEFAULT)
-"""The kinds that have a text."""
 
 
 class ConstraintCalls:
@@ -90,7 +89,7 @@ class ConstraintCalls:
                 self._add(name, constraint)
 
     def _add(self, name: TableName, constraint: Constraint) -> None:
-        if len(constraint.text) > _LENGTH_MAX:
+        if len(hive_words(constraint.text)) > _LENGTH_MAX:
             raise UnsupportedStatementError(
                 f'the text of the constraint "{constraint.name}" is longer than {_LENGTH_MAX}'
                 " characters, which the metastore does not keep"
@@ -108,9 +107,9 @@ def _constraints(
         by_name.setdefault(given(getattr(struct, named), f"a {kind.value}"), []).append(struct)
     for name, parts in sorted(by_name.items()):
         parts.sort(key=lambda part: getattr(part, "key_seq", 0) or 0)
-        first, text = parts[0], _text(kind, parts[0])
+        first = parts[0]
         enabled = bool(first.enable_cstr)
-        columns = _columns(kind, parts, text) if kind in _UNDERSTOOD else _named(kind, parts)
+        text, columns = _expression(kind, parts)
         if columns is None and not enabled:
             continue  # It is only shown, and Hive 3.1 forgets the names of changed columns.
         if columns is None:
@@ -142,26 +141,31 @@ def _named(kind: ConstraintKind, parts: Sequence[Any]) -> tuple[str, ...] | None
     return None if None in names else tuple(column.lower() for column in columns)
 
 
-def _columns(kind: ConstraintKind, parts: Sequence[Any], text: str) -> tuple[str, ...] | None:
-    """The columns of a CHECK or DEFAULT; None if it is none that CREATE TABLE would accept.
+def _expression(kind: ConstraintKind, parts: Sequence[Any]) -> tuple[str, tuple[str, ...] | None]:
+    """The text of a constraint in Spark's words, "" of a key, and its columns.
 
-    Another program may have written the text, and statements carry it to Spark.
+    The columns are None if a name is missing, or if CREATE TABLE would not accept the text: another
+    program may have written it, and statements carry it to Spark.
     """
+    text = _text(kind, parts[0])
+    if text is None:
+        return "", _named(kind, parts)
     try:
         value = constraint_expression(kind, text)
     except SqlError:
-        return None
-    return mentioned_columns(value) if kind is ConstraintKind.CHECK else _named(kind, parts)
+        return text, None
+    is_check = kind is ConstraintKind.CHECK
+    return value.text, mentioned_columns(value) if is_check else _named(kind, parts)
 
 
-def _text(kind: ConstraintKind, struct: Any) -> str:
+def _text(kind: ConstraintKind, struct: Any) -> str | None:
     match kind:
         case ConstraintKind.DEFAULT:
             return str(given(struct.default_value, "the value of a DEFAULT"))
         case ConstraintKind.CHECK:
             return str(given(struct.check_expression, "the expression of a CHECK"))
         case _:
-            return ""
+            return None
 
 
 def _structs(table: TableName, constraint: Constraint) -> Iterator[Any]:
@@ -187,12 +191,12 @@ def _structs(table: TableName, constraint: Constraint) -> Iterator[Any]:
         case ConstraintKind.NOT_NULL:
             yield hms.SQLNotNullConstraint(*place, constraint.columns[0], name, *state)
         case ConstraintKind.DEFAULT:
-            column, text = constraint.columns[0], constraint.text
+            column, text = constraint.columns[0], hive_words(constraint.text)
             yield hms.SQLDefaultConstraint(*place, column, text, name, *state)
         case ConstraintKind.CHECK:
             # One column is all that Hive notes of a CHECK; of the table's it notes none.
             only = constraint.columns[0] if len(constraint.columns) == 1 else None
-            yield hms.SQLCheckConstraint(*place, only, constraint.text, name, *state)
+            yield hms.SQLCheckConstraint(*place, only, hive_words(constraint.text), name, *state)
 
 
 _ADDED: dict[ConstraintKind, Callable[[list[Any]], tuple[str, Any]]] = {

@@ -57,6 +57,25 @@ def test_both_keep_the_constraints(both: OneMetastore, definer: str) -> None:
     assert values(both.same("t", 5)) >= {("4", "'other'", "40"), ("5", "'other'", "-50")}
 
 
+@pytest.mark.parametrize("definer", ["acidsql", "theirs"])
+def test_words_of_instants(both: OneMetastore, definer: str) -> None:
+    """Hive knows no TIMESTAMP_LTZ, and Spark no TIMESTAMPLOCALTZ."""
+    define = getattr(both, definer)
+    instant = "CAST(at AS timestamp with local time zone)"
+    literal = "TIMESTAMPLOCALTZ '2005-01-03 02:01:00 GMT'"
+    define(
+        "CREATE TABLE t (id int, at timestamp DEFAULT CAST('2006-01-03 02:01:00' AS timestamp),"
+        f" CONSTRAINT {both.database}_later CHECK ({instant} > {literal}) ENABLE) {ACID}"
+    )
+    define(f"CREATE VIEW v AS SELECT id FROM t WHERE {instant} > {literal}")
+    for number, write in enumerate((both.acidsql, both.theirs), 1):
+        write(f"INSERT INTO t (id) VALUES ({number})")
+        with pytest.raises((ConstraintViolationError, HiveError)):
+            write("INSERT INTO t VALUES (9, TIMESTAMP '2004-01-03 02:01:00')")
+    assert sorted(both.acidsql("SELECT id FROM v")) == [(1,), (2,)]
+    assert both.theirs("SELECT id FROM v ORDER BY id") == [{"id": 1}, {"id": 2}]
+
+
 def values(rows: list[Row]) -> set[tuple[str, ...]]:
     return {row[3:] for row in rows}
 

@@ -3,6 +3,7 @@
 import pytest
 
 from acidsql.errors import SqlSyntaxError
+from acidsql.grammar.instants import hive_words
 from acidsql.grammar.parse import parse
 
 
@@ -101,3 +102,41 @@ def test_each_leg_of_a_multi_insert_has_its_own_words():
     words = [" ".join(leg.source.text.split()) for leg in legs]
     spark = "TIMESTAMP_LTZ '2005-01-03 02:01:00 GMT'"
     assert words == [f"FROM s SELECT {spark}", f"FROM s SELECT 1, {spark}"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "SELECT TIMESTAMPLOCALTZ '2005-01-03 02:01:00 GMT' AS a, b FROM t",
+        "SELECT CAST(a AS timestamp with local time zone) AS b FROM t",
+        "SELECT try_cast(TIMESTAMPLOCALTZ '2005-01-03' AS timestamp with local time zone), 1",
+    ],
+)
+def test_hives_words_come_back(written):
+    assert hive_words(parse(written).source.text) == written
+
+
+def test_the_long_words_of_a_literal_come_back_as_hives_short_ones():
+    text = parse("SELECT timestamp with local time zone '2005-01-03' + x").source.text
+    assert hive_words(text) == "SELECT TIMESTAMPLOCALTZ '2005-01-03' + x"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT timestamp_ltz FROM t",
+        "SELECT t.TIMESTAMP_LTZ, 'a TIMESTAMP_LTZ ''b'' ' FROM t",
+        "SELECT a AS timestamp_ltz FROM t -- TIMESTAMP_LTZ '2005-01-03'",
+        "SELECT f(a) AS `TIMESTAMP_LTZ` FROM t",
+    ],
+)
+def test_other_names_and_texts_are_no_words_of_instants(text):
+    assert hive_words(text) == text
+
+
+def test_a_line_break_and_a_comment_behind_the_word_stay():
+    given = "SELECT TIMESTAMP_LTZ\n  '2005-01-03', CAST(a AS TIMESTAMP_LTZ /* b */)"
+    wanted = (
+        "SELECT TIMESTAMPLOCALTZ\n  '2005-01-03', CAST(a AS timestamp with local time zone /* b */)"
+    )
+    assert hive_words(given) == wanted

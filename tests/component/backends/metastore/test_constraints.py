@@ -129,6 +129,20 @@ def test_constraints_come_back_as_they_were_given(metastore: Open, hive: int) ->
     assert (check.column_name, check.check_expression) == (None, CHECK.text)
 
 
+def test_a_metastore_keeps_hives_words_for_instants(metastore: Open) -> None:
+    kept = Constraints()
+    _, store = metastore(**kept.of_hive4, create_table_req=lambda _: None)
+    default = replace(DEFAULT, text="TIMESTAMP_LTZ '2005-01-03 02:01:00 GMT'")
+    check = replace(CHECK, text="CAST(k AS TIMESTAMP_LTZ                  ) > id")
+    store.create_table(replace(TABLE, constraints=(default, check)))
+    (given,) = kept.kept["defaultConstraints"]
+    assert given.default_value == "TIMESTAMPLOCALTZ '2005-01-03 02:01:00 GMT'"
+    (given,) = kept.kept["checkConstraints"]
+    assert given.check_expression == "CAST(k AS timestamp with local time zone) > id"
+    texts = [" ".join(constraint.text.split()) for constraint in store.table(T).constraints]
+    assert texts == [default.text, "CAST(k AS TIMESTAMP_LTZ ) > id"]
+
+
 def test_only_what_differs_is_dropped_and_added(metastore: Open) -> None:
     kept = Constraints()
     altered = {"alter_table_req": lambda _: hms.AlterTableResponse()}
