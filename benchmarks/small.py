@@ -143,13 +143,18 @@ def loads(session: Session, spark: SparkSession, runs: int) -> Iterator[Ratio]:
         " double(id) / 7 AS tax, concat('Order ', id) AS note, concat('v', id % 1000) AS kind"
         " FROM range(2000000)"
     )
-    plain = "Spark's own write"
+    plain, bucketed = "Spark's own write", "Spark's own write into 8 buckets"
+    places = [str(WORK / name) for name in ("rows", "rows_by_bucket")]
     clock = Clock()
     for run in range(runs + 1):
         frame = spark.sql(rows)
         if run == 1:
             clock = Clock()
-        clock.time(plain, lambda frame=frame: frame.write.mode("overwrite").orc(str(WORK / "rows")))
+        writer = frame.write.mode("overwrite")
+        clock.time(plain, lambda writer=writer: writer.orc(places[0]))
+        # A table, because Spark writes buckets into tables alone.
+        by_bucket = writer.bucketBy(8, "k").format("orc").option("path", places[1])
+        clock.time(bucketed, lambda by_bucket=by_bucket: by_bucket.saveAsTable("rows_by_bucket"))
         for buckets in (0, 8):
             by = f"CLUSTERED BY (k) INTO {buckets} BUCKETS" if buckets else ""
             columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in frame.schema)
@@ -159,6 +164,7 @@ def loads(session: Session, spark: SparkSession, runs: int) -> Iterator[Ratio]:
             session.execute(f"DROP TABLE rows_{buckets}")
     for buckets in (0, 8):
         yield clock.ratio(load_name(buckets), plain, 1.4)
+    yield clock.ratio(load_name(8), bucketed, None)
 
 
 def load_name(buckets: int) -> str:
