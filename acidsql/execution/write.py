@@ -10,8 +10,8 @@ from itertools import count
 from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.execution.commit import write, write_result
 from acidsql.execution.dynamic_partitions import refuse_dynamic
+from acidsql.execution.empty_target import refuse_rows
 from acidsql.execution.emptying import emptying
-from acidsql.execution.import_target import refuse_rows
 from acidsql.execution.older_store import refuse_older_store
 from acidsql.execution.overtaking import Overtaker, overtaken, overtaker
 from acidsql.execution.places import refuse_source

@@ -116,6 +116,14 @@ class Table:
         return not self.external or _is_true(self.parameters, "external.table.purge")
 
     @property
+    def is_immutable(self) -> bool:
+        """Whether rows may only be written where there are none, or replace those that there are.
+
+        (Hive: hive_metastoreConstants.IS_IMMUTABLE.)
+        """
+        return _is_true(self.parameters, "immutable")
+
+    @property
     def kind(self) -> TableKind:
         """Full-ACID, insert-only or plain, by the parameters that Hive reads."""
         return kind_of(self.parameters)

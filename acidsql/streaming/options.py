@@ -69,6 +69,11 @@ def require_streamable(options: StreamOptions, scope: StreamScope) -> None:
     why = "It is a materialized view." if table.is_materialized_view else table.read_only
     if why is not None:
         raise StreamingConnectionError(f"table {table.name} cannot be written to", detail=why)
+    if table.is_immutable:
+        raise StreamingConnectionError(
+            f"table {table.name} is immutable",
+            detail="Each transaction of a stream adds rows to those that there are.",
+        )
     unchecked = checks(table.constraints)
     if unchecked:
         raise StreamingConnectionError(

@@ -18,7 +18,7 @@ from acidsql.model.types import parse_type
 from acidsql.ports.catalog import Partition
 from acidsql.ports.store import Store
 from tests.integration.hive.one_metastore import OneMetastore
-from tests.integration.hive.process import Hive
+from tests.integration.hive.process import Hive, HiveError
 
 pytestmark = pytest.mark.hive
 
@@ -104,6 +104,26 @@ def test_a_renamed_column(both: OneMetastore) -> None:
     if both.hive.version == 4:  # Hive 3 finds columns by their names in the files
         both.same("t", 2)
     assert [row[1] for row in both.acidsql("SELECT * FROM t ORDER BY id")] == ["a", "b"]
+
+
+def test_an_immutable_table(both: OneMetastore) -> None:
+    both.theirs(
+        "CREATE TABLE t (id int) STORED AS ORC TBLPROPERTIES"
+        " ('transactional' = 'true', 'immutable' = 'true')"
+    )
+    both.acidsql("INSERT INTO t VALUES (1)")
+    for sql in (
+        "INSERT INTO t VALUES (2)",
+        "UPDATE t SET id = 3",
+        "DELETE FROM t WHERE id = 9",
+        "MERGE INTO t USING (SELECT 4 AS id) s ON t.id = s.id"
+        " WHEN NOT MATCHED THEN INSERT VALUES (s.id)",
+    ):
+        for write in (both.acidsql, both.theirs):
+            with pytest.raises((AnalysisError, HiveError), match="a non-empty immutable table"):
+                write(sql)
+    both.acidsql("INSERT OVERWRITE TABLE t SELECT 5")
+    both.same("t", 1)
 
 
 def test_columns_of_partitions(both: OneMetastore) -> None:

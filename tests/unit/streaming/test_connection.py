@@ -789,10 +789,11 @@ def test_a_writer_that_overslept_its_time_out_publishes_nothing(tmp_path: Path, 
     ("properties", "message"),
     [
         ("'transactional' = 'false'", "not an Acid table"),
+        ("'transactional' = 'true', 'immutable' = 'true'", "is immutable"),
         ("'transactional' = 'true', 'transactional_properties' = 'insert_only'", "not an Acid"),
     ],
 )
-def test_only_full_acid_tables(session: Session, properties: str, message: str) -> None:
+def test_tables_that_take_no_streams(session: Session, properties: str, message: str) -> None:
     session.execute(f"CREATE TABLE u (id int) STORED AS ORC TBLPROPERTIES ({properties})")
     with pytest.raises(StreamingConnectionError, match=message):
         connected(session, table="u")
