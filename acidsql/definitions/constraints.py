@@ -206,6 +206,9 @@ def _made(definition: ConstraintDefinition, table: Table, scope: Scope) -> Const
     columns = [find_column(table, identifier) for identifier in definition.columns]
     _refuse_partition_columns(definition, columns, table)
     kind, value = definition.kind, definition.value
+    if value is not None and value.casts:
+        fact = f"{kind.value} has a CAST to {value.casts[0].kind}"
+        raise _invalid(fact, definition, hint="Write substr(CAST(… AS string), 1, n).")
     if value is not None and kind is ConstraintKind.DEFAULT:
         _refuse_bad_default(value, columns[0], scope, definition)
     elif value is not None:

@@ -23,9 +23,10 @@ from acidsql.grammar.near import near_clause
 from acidsql.grammar.nesting import on_deep_stack
 from acidsql.grammar.runs import values_of
 from acidsql.grammar.simple import simple_tree
+from acidsql.grammar.text_casts import text_casts
 from acidsql.grammar.walk import TreeWalk
 from acidsql.model.hidden_column import HiddenColumn
-from acidsql.statements.fragment import Default, Fragment, TableRef, Value
+from acidsql.statements.fragment import Default, Fragment, TableRef, TextCast, Value
 
 _HIDDEN = {column.value: column for column in HiddenColumn}
 _SIMPLE_TOKENS = 64
@@ -199,19 +200,36 @@ def _fragment(
     if hidden:
         walk.refuse_leaks(hidden)
     walk.check_parameters([(t.kind, t.text, t.start - start) for t in tokens])
+    tables, casts = walk.sorted_tables(), tuple(text_casts(source, tokens, start))
+    _refuse_in_samples(source, start, tables, casts)
     line, column = source.place(start)
     return Fragment(
         text=text,
         tree=tree,
         line=line,
         column=column,
-        tables=tuple(walk.sorted_tables()),
+        tables=tuple(tables),
         parameters=tuple(sorted(walk.parameters, key=lambda p: p.start)),
         stars=tuple(walk.sorted_stars()),
         hidden=hidden,
         shows_columns=bool(walk.leaks),
         qualifiers=tuple(walk.qualifiers),
+        casts=casts,
     )
+
+
+def _refuse_in_samples(
+    source: Source, start: int, tables: Sequence[TableRef], casts: Sequence[TextCast]
+) -> None:
+    """Refuse CASTs in TABLESAMPLE (BUCKET … ON …), whose expressions are taken as they are."""
+    samples = [ref.sample for ref in tables if ref.sample is not None]
+    for cast in casts:
+        if any(sample.start <= cast.start < sample.end for sample in samples):
+            source.refuse(
+                f"ON in TABLESAMPLE takes no CAST to {cast.kind}",
+                start + cast.start,
+                hint="Write substr(CAST(… AS string), 1, n).",
+            )
 
 
 def _edited(

@@ -62,7 +62,12 @@ def expanded_text(query: Query, names: Names, *, is_temporary: bool = False) -> 
                 hint="Write SELECT * FROM and the table.",
                 **_place(ref),
             )
-    text = source.fill(table, lambda name: f":{name}", lambda star: _listed(star, source, found))
+    text = source.fill(
+        table,
+        lambda name: f":{name}",
+        lambda star: _listed(star, source, found),
+        keep_casts=True,
+    )
     return hive_words(text)
 
 

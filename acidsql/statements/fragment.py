@@ -1,9 +1,9 @@
 """Fragments: pieces of a statement's own text, with the places that a plan must fill in.
 
-A query or expression reaches Spark byte for byte as the user wrote it. Only four things in the
-text are replaced: the names of tables, samples of buckets, parameters, and stars that must not show
-hidden columns. Nothing is generated from a syntax tree, so nothing can change the meaning on the
-way.
+A query or expression reaches Spark byte for byte as the user wrote it. Only five things in the
+text are replaced: the names of tables, samples of buckets, parameters, stars that must not show
+hidden columns, and CASTs to char(n) and varchar(n), which Spark would take for casts to string.
+Nothing is generated from a syntax tree, so nothing can change the meaning on the way.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 from sqlglot import exp
 
 from acidsql.model.hidden_column import HiddenColumn
+from acidsql.model.types import CharType
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,33 @@ class Star:
     is_plain: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class TextCast:
+    """A CAST to char(n) or varchar(n), ``kind``, at ``start:end`` of the fragment.
+
+    The type is at ``type_start:type_end``.
+    """
+
+    start: int
+    type_start: int
+    type_end: int
+    end: int
+    kind: CharType
+
+    def edits(self, text: str) -> tuple[tuple[int, int, str], ...]:
+        """What makes Spark cut the text, which takes the type for string.
+
+        A char loses its trailing spaces, as in Hive wherever it meets a string.
+        """
+        is_char = self.kind.name == "char"
+        breaks = "\n" * text.count("\n", self.type_start, self.type_end)
+        return (
+            (self.start, self.start, "rtrim(left(" if is_char else "left("),
+            (self.type_start, self.type_end, f"string{breaks}"),
+            (self.end, self.end, f", {self.kind.length}{')' * (1 + is_char)}"),
+        )
+
+
 class Text(Protocol):
     """The text of a statement, with line and column of each offset."""
 
@@ -180,17 +208,23 @@ class Fragment:
     """Offsets of each ``db.`` in ``db.t.column``, to be removed: the frame that stands for the
     table in Spark belongs to no database.
     """
+    casts: tuple[TextCast, ...] = ()
 
     @property
     def is_plain(self) -> bool:
         """Whether the text is complete: there is no place to fill in."""
-        return not (self.tables or self.parameters or self.stars or self.qualifiers)
+        return not (self.tables or self.parameters or self.stars or self.qualifiers or self.casts)
 
     @classmethod
     def of_parameter(cls, name: str) -> Fragment:
         """An expression that is nothing but a parameter, for a value that no text has."""
         tree = exp.Placeholder(this=name)
         return cls("?", tree, 1, 1, parameters=(Parameter(name, 0, 1),))
+
+    @property
+    def row_text(self) -> str:
+        """The text of an expression over one row, for Spark: it has no tables and no parameters."""
+        return self.fill(lambda _, ref: (ref.table, ""), lambda name: f":{name}", lambda _: None)
 
     def fill(
         self,
@@ -200,14 +234,18 @@ class Fragment:
         other: Callable[[str], str] = str,
         *,
         keep_samples: bool = True,
+        keep_casts: bool = False,
     ) -> str:
         """The text with each place replaced by what ``table``, ``parameter`` and ``star`` return.
 
         ``table`` returns what stands for the name, and what is added where an alias stands: behind
         a sample. ``star`` may return None to keep a star. ``other`` is applied to the text between
         places. Without ``keep_samples``, samples of buckets are left out: the sources apply them.
+        With ``keep_casts``, CASTs stay as Hive reads them.
         """
         edits = [(start, end, "") for start, end in self.qualifiers]
+        if not keep_casts:
+            edits += [edit for cast in self.casts for edit in cast.edits(self.text)]
         if not keep_samples:
             edits += [(r.sample.start, r.sample.end, " ") for r in self.tables if r.sample]
         for index, ref in enumerate(self.tables):

@@ -163,6 +163,15 @@ def test_an_error_in_a_later_partition(session):
 
 
 @pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization:UserWarning")
+@pytest.mark.parametrize("fetch", ["fetchall", "fetchone", "pandas"])
+def test_intervals_that_python_does_not_have(session: Any, fetch: str) -> None:
+    for value in ("INTERVAL '10-11' YEAR TO MONTH", "array(INTERVAL '49' MONTH)"):
+        with pytest.raises(acidsql.ExecutionError, match="no intervals of years") as caught:
+            getattr(session.execute(f"SELECT {value} AS v"), fetch)()
+        assert caught.value.hint == "Cast the value to a string."
+
+
+@pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization:UserWarning")
 @pytest.mark.parametrize(
     ("value", "message", "fetches"),
     [

@@ -155,7 +155,7 @@ def _expression(kind: ConstraintKind, parts: Sequence[Any]) -> tuple[str, tuple[
     except SqlError:
         return text, None
     is_check = kind is ConstraintKind.CHECK
-    return value.text, mentioned_columns(value) if is_check else _named(kind, parts)
+    return value.row_text, mentioned_columns(value) if is_check else _named(kind, parts)
 
 
 def _text(kind: ConstraintKind, struct: Any) -> str | None:

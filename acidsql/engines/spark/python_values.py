@@ -23,12 +23,18 @@ _REASONS = (
         " arrow(), or cast the value to a string.",
     ),
     (
+        re.compile("YearMonthIntervalType"),
+        "Python has no intervals of years and months",
+        "Cast the value to a string.",
+    ),
+    (
         re.compile("^Unknown error: Wrapping .* failed", re.DOTALL),
         "a text is not UTF-8, which texts of Python are",
         "Take the rows with arrow(), or cast the value to binary.",
     ),
 )
 """What PySpark, pandas and pyarrow say of such a value, what that means, and what to do."""
+_ERRORS = (TypeError, ValueError, OverflowError, NotImplementedError, pa.ArrowException)
 
 
 @contextmanager
@@ -36,7 +42,7 @@ def python_values() -> Iterator[None]:
     """Turn the failure to make a value of Python into an ExecutionError with a hint."""
     try:
         yield
-    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
+    except _ERRORS as error:
         for pattern, message, hint in _REASONS:
             if pattern.search(str(error)):
                 raise ExecutionError(message, detail=f"{error}.", hint=hint) from error

@@ -143,6 +143,17 @@ def test_a_metastore_keeps_hives_words_for_instants(metastore: Open) -> None:
     assert texts == [default.text, "CAST(k AS TIMESTAMP_LTZ ) > id"]
 
 
+def test_a_cast_of_hives_cuts_the_text(metastore: Open) -> None:
+    kept = Constraints()
+    text = "cast(k as varchar(2)) = 'ab'"
+    kept.kept["checkConstraints"] = [
+        hms.SQLCheckConstraint("hive", "default", "t", None, text, "ck", *STATE)
+    ]
+    _, store = metastore(**kept.of_hive4)
+    (constraint,) = store.table(T).constraints
+    assert constraint.text == "left(cast(k as string), 2) = 'ab'"
+
+
 def test_only_what_differs_is_dropped_and_added(metastore: Open) -> None:
     kept = Constraints()
     altered = {"alter_table_req": lambda _: hms.AlterTableResponse()}

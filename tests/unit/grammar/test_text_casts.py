@@ -1,0 +1,65 @@
+"""CAST to char(n) and varchar(n), which Spark takes for casts to string."""
+
+import pytest
+
+from acidsql.errors import SqlSyntaxError, UnsupportedStatementError
+from acidsql.grammar.parse import parse
+
+
+def read_as(expression):
+    """The text that Spark gets for an expression."""
+    source = parse(f"SELECT {expression}").source
+    assert source.text == f"SELECT {expression}"
+    return source.row_text.removeprefix("SELECT ")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("CAST(a AS varchar(3))", "left(CAST(a AS string), 3)"),
+        ("cast ( a as VARCHAR ( 3 ) )", "left(cast ( a as string ), 3)"),
+        ("CAST(a AS char(3)) x", "rtrim(left(CAST(a AS string), 3)) x"),
+        ("try_cast(a AS CHARACTER(3))", "rtrim(left(try_cast(a AS string), 3))"),
+        (
+            "CAST(CAST(a AS char(4)) AS varchar(2)), 1",
+            "left(CAST(rtrim(left(CAST(a AS string), 4)) AS string), 2), 1",
+        ),
+        (
+            "CAST((SELECT CAST(b AS varchar(2)) AS c) AS varchar(1))",
+            "left(CAST((SELECT left(CAST(b AS string), 2) AS c) AS string), 1)",
+        ),
+        ("CAST(a AS varchar\n(3))", "left(CAST(a AS string\n), 3)"),
+        ("CAST(a AS string), t.cast, b AS varchar", "CAST(a AS string), t.cast, b AS varchar"),
+        ("char(65), 'CAST(a AS varchar(3))'", "char(65), 'CAST(a AS varchar(3))'"),
+        ("CAST(char(65) AS int)", "CAST(char(65) AS int)"),
+    ],
+)
+def test_what_spark_reads(written, read):
+    assert read_as(written) == read
+
+
+@pytest.mark.parametrize("length", [0, 65536])
+def test_lengths_that_there_are_not(length):
+    with pytest.raises(SqlSyntaxError) as caught:
+        parse(f"SELECT 1,\n CAST(a AS varchar({length}))")
+    assert (caught.value.line, caught.value.column) == (2, 12)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "CAST(a AS array<varchar(3)>)",
+        "CAST(a AS struct<b:char(3)>)",
+        "a::varchar(3)",
+        "(a)::char(2)",
+    ],
+)
+def test_what_is_refused(expression):
+    with pytest.raises(UnsupportedStatementError, match="is not supported in a CAST"):
+        parse(f"SELECT {expression}")
+
+
+@pytest.mark.parametrize("kind", ["char(2)", "VARCHAR(2)", "character(2)"])
+def test_samples_hash_no_such_text(kind):
+    with pytest.raises(UnsupportedStatementError, match="ON in TABLESAMPLE takes no CAST"):
+        parse(f"SELECT * FROM t TABLESAMPLE (BUCKET 1 OUT OF 2 ON cast(a AS {kind}))")
