@@ -27,6 +27,7 @@ _CONSTANT_NODES = (
     exp.Boolean,
     exp.Cast,
     exp.DataType,
+    exp.DataTypeParam,
     exp.Placeholder,
 )
 InsertHead = partial[Insert]

@@ -22,7 +22,11 @@ from acidsql.statements.fragment import Constant, Fragment
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
+_DIGITS = re.compile(r"\d+(\.\d+)?", re.ASCII)
+_ANY_DECIMAL = (exp.Literal.number(10), exp.Literal.number(0))
+"""The digits of a decimal whose type names none."""
+_SUFFIXES = {exp.DType.TINYINT: 8, exp.DType.SMALLINT: 16, exp.DType.BIGINT: 64}
 _TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(\.\d{1,6})?)", re.ASCII)
 _WIDE = Context(prec=80)
 _BOOLEANS = {
@@ -93,11 +97,29 @@ def _literal(node: exp.Expr, arguments: Arguments) -> Literal:
             return _number(node.name)
         case exp.Neg():
             return _negated(_literal(node.this, arguments))
-        case exp.Cast() if node.is_type(exp.DType.DATE) and node.this.is_string:
-            if _DATE.fullmatch(node.this.name):
-                return str(node.this.name)
+        case exp.Cast(this=exp.Literal() as inner):
+            return _typed(inner, node.to)
         case exp.Placeholder():
             return _argument(arguments, node.name)
+    raise NotLiteral
+
+
+def _typed(inner: exp.Literal, kind: exp.DataType) -> Literal:
+    """The value of a literal with a type: ``DATE '…'``, ``1Y``, ``2S``, ``3L`` or ``1.5BD``.
+
+    sqlglot makes the CAST of them that has the same value.
+    """
+    if kind.this == exp.DType.DATE and inner.is_string and _DATE.fullmatch(inner.name):
+        return _date(inner.name)
+    if kind.this in _SUFFIXES and not inner.is_string and inner.name.isdigit():
+        value = _number(inner.name)
+        if value < 1 << _SUFFIXES[kind.this] - 1:
+            return value
+    if kind.this == exp.DType.DECIMAL and inner.is_string and _DIGITS.fullmatch(inner.name):
+        whole, _, fraction = inner.name.partition(".")
+        precision, scale = (int(item.name) for item in kind.expressions or _ANY_DECIMAL)
+        if len(fraction) <= scale and len(whole.lstrip("0")) <= precision - scale:
+            return Decimal(inner.name)
     raise NotLiteral
 
 
@@ -215,10 +237,11 @@ def _date(value: Literal) -> str:
         raise NotLiteral
     if isinstance(value, datetime.date):
         return value.isoformat()
-    if not isinstance(value, str) or not _DATE.fullmatch(value):
+    match = _DATE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         raise NotLiteral
     try:
-        return datetime.date.fromisoformat(value).isoformat()
+        return datetime.date(*map(int, match.groups())).isoformat()
     except ValueError as error:
         raise ValueError(f"{str(error).capitalize()}.") from None
 

@@ -105,6 +105,26 @@ def test_decimals_that_are_no_decimals(number: Decimal) -> None:
         bound(number, "decimal(9,2)")
 
 
+@pytest.mark.parametrize(
+    ("sql", "kind", "expected"),
+    [
+        ("1Y", "tinyint", "1"),
+        ("-127Y", "string", "-127"),
+        ("2S", "int", "2"),
+        ("3L", "decimal(5,1)", "3"),
+        ("9223372036854775807L", "bigint", "9223372036854775807"),
+        ("1000.01BD", "decimal(6,2)", "1000.01"),
+        ("-0.5BD", "decimal(6,2)", "-0.5"),
+        ("1.25BD", "decimal(6,1)", "1.3"),
+        ("DATE '2015-4-3'", "date", "2015-04-03"),
+        ("DATE '2015-4-3'", "string", "2015-04-03"),
+        ("'2015-4-13'", "date", "2015-04-13"),
+    ],
+)
+def test_literals_with_a_type(sql: str, kind: str, expected: str) -> None:
+    assert text(sql, kind) == expected
+
+
 def test_an_integer_no_double_holds() -> None:
     with pytest.raises(InvalidValueError):
         bound(10**400, "double")
@@ -196,7 +216,11 @@ def test_null_fits_everywhere(kind: str) -> None:
         ("'1.5'", "double"),
         ("1.50", "string"),
         ("DATE '2020-01-01'", "timestamp"),
-        ("'2020-1-1'", "date"),
+        ("'2020-1-1 '", "date"),
+        ("128Y", "tinyint"),
+        ("CAST(1.5 AS bigint)", "bigint"),
+        ("CAST('1.55' AS decimal(3,1))", "decimal(3,2)"),
+        ("CAST('abc' AS varchar(2))", "string"),
         ("'yesterday'", "date"),
         ("'2020-01-01'", "timestamp"),
         ("'x'", "binary"),
