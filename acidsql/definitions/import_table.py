@@ -165,15 +165,24 @@ def _definition(statement: ImportTable, target: TableRef, table: Table) -> Creat
 
 
 def _refuse_other(statement: ImportTable, target: TableRef, exported: Table, scope: Scope) -> None:
-    """AnalysisError if a table is not one into which these rows may be imported."""
+    """AnalysisError if a table is not one into which these rows may be imported.
+
+    The rules are those of Hive's ImportSemanticAnalyzer.checkTable, but for LOCATION with a
+    partitioned table, where Hive puts the partitions.
+    """
     table = find_target(target, scope.names, ViewRefusal.INSERT)
+    is_partitioned = bool(table.partition_columns)
     why = None
-    if statement.external:
+    if statement.external and not (is_partitioned and table.external):
         why = "External table cannot overwrite existing table. Drop existing table first."
     elif _shape(table) != _shape(exported):
         why = f"{table.name} has other columns than the exported table, or another format."
-    elif statement.location is not None:
-        why = "The table has a location already."
+    elif statement.location is not None and is_partitioned:
+        why = "The table is there, and LOCATION of its new partitions is not supported."
+    elif (
+        statement.location is not None and chosen_path(statement.location, scope) != table.location
+    ):
+        why = "The table has another location."
     if why is not None:
         raise AnalysisError(
             "The existing table is not compatible with the Export/Import spec.",

@@ -150,6 +150,35 @@ def test_tables_without_rows(session: Session, place: Path) -> None:
         assert rows(session, f"i_{name}") == []
 
 
+def test_an_external_table_that_is_there(session: Session, place: Path) -> None:
+    session.execute("CREATE TABLE p (a int) PARTITIONED BY (n int)")
+    session.execute("INSERT INTO p VALUES (1, 7), (2, 8)")
+    session.execute(f"EXPORT TABLE p TO '{place}'")
+    session.execute("CREATE EXTERNAL TABLE e (a int) PARTITIONED BY (n int) STORED AS ORC")
+    session.execute("INSERT INTO e VALUES (9, 9)")
+    session.execute(f"IMPORT EXTERNAL TABLE e PARTITION (n = 7) FROM '{place}'")
+    assert rows(session, "e") == [(1, 7), (9, 9)]
+    for rest, why in (
+        (f"EXTERNAL TABLE e PARTITION (n = 7) FROM '{place}'", "already exists"),
+        (f"EXTERNAL TABLE p FROM '{place}'", "cannot overwrite existing table"),
+        (f"TABLE e FROM '{place}' LOCATION '{place}_2'", "LOCATION of its new partitions"),
+    ):
+        with pytest.raises(AnalysisError, match=why):
+            session.execute(f"IMPORT {rest}")
+    assert rows(session, "e") == [(1, 7), (9, 9)]
+
+
+def test_the_location_of_a_table_that_is_there(session: Session, place: Path) -> None:
+    session.execute("CREATE TABLE t (a int)")
+    session.execute("INSERT INTO t VALUES (1)")
+    session.execute(f"EXPORT TABLE t TO '{place}'")
+    session.execute(f"CREATE TABLE l (a int) LOCATION '{place}_l'")
+    with pytest.raises(AnalysisError, match="another location"):
+        session.execute(f"IMPORT TABLE l FROM '{place}' LOCATION '{place}_2'")
+    session.execute(f"IMPORT TABLE l FROM '{place}' LOCATION '{place}_l'")
+    assert rows(session, "l") == [(1,)]
+
+
 def test_a_table_that_is_there(session: Session, place: Path) -> None:
     session.execute("CREATE TABLE t (a int, b string)")
     session.execute("INSERT INTO t VALUES (1, 'x')")
