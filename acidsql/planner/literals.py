@@ -40,6 +40,14 @@ _DIGITS_MAX = 40
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date
 
 
+class _NoDateError(ValueError):
+    """``DATE '…'`` of a day that there is not."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(reason)
+        self.text = text
+
+
 class NotLiteral(Exception):  # noqa: N818 - not an error: Spark computes the value
     """The expression is no literal, or its conversion is left to Spark."""
 
@@ -52,18 +60,31 @@ def cell_text(
     Raises NotLiteral if Spark has to compute the value, and InvalidValueError if the value does not
     fit the column's type.
     """
-    value = fragment.value if isinstance(fragment, Constant) else _literal(fragment.tree, arguments)
+    try:
+        value = _value(fragment, arguments)
+    except _NoDateError as error:
+        raise _misfit(fragment, error.text, kind, column, error) from None
     if value is None:
         return None
     try:
         return _convert(value, kind)
     except ValueError as error:
-        raise InvalidValueError(
-            f'the value {_show(value)} does not fit column "{column}" of type {kind}',
-            detail=str(error) or None,
-            line=fragment.line,
-            column=fragment.column,
-        ) from None
+        raise _misfit(fragment, value, kind, column, error) from None
+
+
+def _value(fragment: Fragment | Constant, arguments: Arguments) -> Literal:
+    return fragment.value if isinstance(fragment, Constant) else _literal(fragment.tree, arguments)
+
+
+def _misfit(
+    fragment: Fragment | Constant, value: Literal, kind: ColumnType, column: str, error: ValueError
+) -> InvalidValueError:
+    return InvalidValueError(
+        f'the value {_show(value)} does not fit column "{column}" of type {kind}',
+        detail=str(error) or None,
+        line=fragment.line,
+        column=fragment.column,
+    )
 
 
 def canonical_text(text: str, kind: ColumnType) -> str:
@@ -110,7 +131,10 @@ def _typed(inner: exp.Literal, kind: exp.DataType) -> Literal:
     sqlglot makes the CAST of them that has the same value.
     """
     if kind.this == exp.DType.DATE and inner.is_string and _DATE.fullmatch(inner.name):
-        return _date(inner.name)
+        try:
+            return _date(inner.name)
+        except ValueError as error:
+            raise _NoDateError(inner.name, str(error)) from None
     if kind.this in _SUFFIXES and not inner.is_string and inner.name.isdigit():
         value = _number(inner.name)
         if value < 1 << _SUFFIXES[kind.this] - 1:

@@ -125,6 +125,12 @@ def test_literals_with_a_type(sql: str, kind: str, expected: str) -> None:
     assert text(sql, kind) == expected
 
 
+@pytest.mark.parametrize("kind", ["date", "string", "int"])
+def test_a_literal_of_no_day(kind: str) -> None:
+    with pytest.raises(InvalidValueError, match=r"'2019-2-29'.*does not fit"):
+        text("DATE '2019-2-29'", kind)
+
+
 def test_an_integer_no_double_holds() -> None:
     with pytest.raises(InvalidValueError):
         bound(10**400, "double")
