@@ -15,7 +15,14 @@ from typing import Any
 from sqlglot import exp
 
 from acidsql.errors import InvalidValueError
-from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
+from acidsql.model.types import (
+    DECIMAL_DIGITS_MAX,
+    INTEGER_BITS,
+    CharType,
+    ColumnType,
+    DecimalType,
+    PrimitiveType,
+)
 from acidsql.model.value_text import decimal_text
 from acidsql.planner.predicates import Arguments
 from acidsql.statements.fragment import Constant, Fragment
@@ -24,8 +31,6 @@ _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _DIGITS = re.compile(r"\d+(\.\d+)?", re.ASCII)
-_ANY_DECIMAL = (exp.Literal.number(10), exp.Literal.number(0))
-"""The digits of a decimal whose type names none."""
 _SUFFIXES = {exp.DType.TINYINT: 8, exp.DType.SMALLINT: 16, exp.DType.BIGINT: 64}
 _TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(\.\d{1,6})?)", re.ASCII)
 _WIDE = Context(prec=80)
@@ -140,11 +145,22 @@ def _typed(inner: exp.Literal, kind: exp.DataType) -> Literal:
         if value < 1 << _SUFFIXES[kind.this] - 1:
             return value
     if kind.this == exp.DType.DECIMAL and inner.is_string and _DIGITS.fullmatch(inner.name):
+        precision, scale = _precision_and_scale(kind)
         whole, _, fraction = inner.name.partition(".")
-        precision, scale = (int(item.name) for item in kind.expressions or _ANY_DECIMAL)
         if len(fraction) <= scale and len(whole.lstrip("0")) <= precision - scale:
             return Decimal(inner.name)
     raise NotLiteral
+
+
+def _precision_and_scale(kind: exp.DataType) -> tuple[int, int]:
+    """The two numbers of a decimal type. NotLiteral if they are no numbers, or too large."""
+    texts = [item.this.name for item in kind.expressions if isinstance(item.this, exp.Literal)]
+    if len(texts) != 2 or len(kind.expressions) != 2 or not all(map(str.isdigit, texts)):
+        raise NotLiteral
+    precision, scale = map(int, texts)
+    if precision > DECIMAL_DIGITS_MAX:
+        raise NotLiteral
+    return precision, scale
 
 
 def _negated(value: Literal) -> Literal:
