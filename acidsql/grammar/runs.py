@@ -16,7 +16,12 @@ RUN_MIN = 32
 
 _NUMBER = r"(?:-\s*)?\d{1,20}(?:\.\d{1,18})?"
 _STRING = r"""'[^'\\]*'|"[^"\\]*\""""
-_CELL = rf"(?:{_NUMBER}|{_STRING}|(?:NULL|TRUE|FALSE)(?!\w)|DATE\s*'\d{{4}}-\d{{2}}-\d{{2}}')"
+_DAY = (
+    r"(?!0000)\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])"
+    r"|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))"
+)
+"""A day that there is. 29 February is left to others, which know the leap years."""
+_CELL = rf"(?:{_NUMBER}|{_STRING}|(?:NULL|TRUE|FALSE)(?!\w)|DATE\s*'{_DAY}')"
 _ROW = re.compile(rf"\s*\(\s*{_CELL}\s*(?:,\s*{_CELL}\s*)*\)", re.IGNORECASE | re.ASCII)
 _COMMA = re.compile(r"\s*,")
 _ITEM = rf"\s*(?:{_NUMBER}|{_STRING})\s*"

@@ -30,7 +30,7 @@ STRINGS = st.one_of(
     st.text(st.sampled_from("aé表 ,()'\"\n-;/*")).map(lambda t: f"'{t.replace(chr(39), '')}'"),
     st.sampled_from(['"a\'b"', "''", "'2024-02-29'", "'2024-02-30'", "'12'", "'-1.5'", "'true'"]),
 )
-OTHERS = st.sampled_from(["NULL", "null", "TRUE", "False", "DATE '2024-01-31'", "date'2024-13-01'"])
+OTHERS = st.sampled_from(["NULL", "null", "TRUE", "False", "DATE '2024-01-31'", "date'2024-12-01'"])
 CELLS = st.one_of(NUMBERS, STRINGS, OTHERS)
 
 
@@ -60,6 +60,17 @@ def test_rows(column: str, cells: list[str], space: str) -> None:
     assert has_run(run)
     assert not has_run(others)
     assert outcome(run) == outcome(others)
+
+
+@pytest.mark.parametrize(
+    "day", ["2024-13-01", "2023-02-29", "2024-02-29", "0000-01-01", "2024-04-31"]
+)
+@pytest.mark.parametrize("column", ["i", "s", "day"])
+def test_days_that_a_run_does_not_know(column: str, day: str) -> None:
+    rows = ", ".join([f"(DATE '{day}', 7)"] * RUN_MIN)
+    assert not has_run(f"INSERT INTO t ({column}, p) VALUES    {rows}")
+    is_there = day == "2024-02-29" and column != "i"
+    assert ("does not fit" in outcome(f"INSERT INTO t ({column}, p) VALUES {rows}")) != is_there
 
 
 @given(
