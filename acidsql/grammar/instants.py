@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from acidsql.grammar.casts import cast_places
 from acidsql.grammar.cursor import string_value
 from acidsql.grammar.lexer import Kind, Source, Token, lex
 
@@ -17,7 +18,6 @@ _WORD = "TIMESTAMP_LTZ"
 _HIVE = "TIMESTAMPLOCALTZ"
 _LONG = ["TIMESTAMP", "WITH", "LOCAL", "TIME", "ZONE"]
 _TYPE = "timestamp with local time zone"
-_CASTS = ("CAST", "TRY_CAST")
 _HINTS = re.compile(r"timestamplocaltz|\blocal\b", re.IGNORECASE)
 """What a text with such words has."""
 _INSTANT = re.compile(
@@ -45,9 +45,9 @@ def instant_words(
     """
     if not _HINTS.search(text):
         return
-    for index, opener in enumerate(_openers(tokens)):
-        token = tokens[index]
-        end = _end_of_words(tokens, index, opener)
+    types = _types(tokens)
+    for index, token in enumerate(tokens):
+        end = _end_of_words(tokens, index, types)
         if end is None:
             continue
         if end < len(tokens) and tokens[end].kind is Kind.STRING:
@@ -68,13 +68,13 @@ def hive_words(text: str) -> str:
     if _WORD not in text.upper():
         return text
     tokens = list(lex(text))
+    types = _types(tokens)
     pieces, at = [], 0
-    for index, opener in enumerate(_openers(tokens)):
-        token = tokens[index]
+    for index, token in enumerate(tokens):
         if token.word != _WORD or (index and tokens[index - 1].text == "."):
             continue
         is_literal = _is_literal(tokens, index)
-        if not is_literal and not _is_type(tokens, index, opener):
+        if not is_literal and index not in types:
             continue
         end = tokens[index + 1].start if index + 1 < len(tokens) else len(text)
         gap = text[token.end : end]
@@ -85,18 +85,7 @@ def hive_words(text: str) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _openers(tokens: Sequence[Token]) -> Iterator[str]:
-    """For each token, the word before the parenthesis in which it stands; "" if there is none."""
-    openers: list[str] = []
-    for index, token in enumerate(tokens):
-        if token.text == "(":
-            openers.append(tokens[index - 1].word if index else "")
-        elif token.text == ")" and openers:
-            openers.pop()
-        yield openers[-1] if openers else ""
-
-
-def _end_of_words(tokens: Sequence[Token], index: int, opener: str) -> int | None:
+def _end_of_words(tokens: Sequence[Token], index: int, types: set[int]) -> int | None:
     """Behind which token the words end that begin with this one; None if it begins none."""
     if index and tokens[index - 1].text == ".":
         return None
@@ -104,8 +93,7 @@ def _end_of_words(tokens: Sequence[Token], index: int, opener: str) -> int | Non
         return index + len(_LONG)
     if tokens[index].word != _HIVE:
         return None
-    found = _is_literal(tokens, index) or _is_type(tokens, index, opener)
-    return index + 1 if found else None
+    return index + 1 if index in types or _is_literal(tokens, index) else None
 
 
 def _is_literal(tokens: Sequence[Token], index: int) -> bool:
@@ -113,9 +101,9 @@ def _is_literal(tokens: Sequence[Token], index: int) -> bool:
     return index + 1 < len(tokens) and tokens[index + 1].kind is Kind.STRING
 
 
-def _is_type(tokens: Sequence[Token], index: int, opener: str) -> bool:
-    """Whether a CAST names the word as its type."""
-    return opener in _CASTS and index > 0 and tokens[index - 1].word == "AS"
+def _types(tokens: Sequence[Token]) -> set[int]:
+    """The indexes at which the types of CASTs begin."""
+    return {place.type_at for place in cast_places(tokens)}
 
 
 def _check(source: Source, literal: Token) -> None:

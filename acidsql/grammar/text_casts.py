@@ -6,22 +6,14 @@ Spark takes these types for string, and cuts nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from acidsql.grammar.casts import CastPlace, cast_places
 from acidsql.grammar.lexer import Kind, Source, Token
 from acidsql.model.types import CharType, parse_type
 from acidsql.statements.fragment import TextCast
 
-_CASTS = ("CAST", "TRY_CAST")
+_COLONS = [":", ":"]
 _TYPES = ("CHAR", "CHARACTER", "VARCHAR")
-
-
-@dataclass(slots=True)
-class _Opened:
-    """A parenthesis: the index of the CAST before it, if any, and that of its AS."""
-
-    cast: int | None
-    type_at: int | None = None
 
 
 def text_casts(source: Source, tokens: Sequence[Token], start: int) -> Iterator[TextCast]:
@@ -32,28 +24,11 @@ def text_casts(source: Source, tokens: Sequence[Token], start: int) -> Iterator[
     """
     if not any(token.word in _TYPES for token in tokens):
         return
-    opened: list[_Opened] = []
+    for place in cast_places(tokens):
+        yield from _text_cast(source, tokens, place, start)
     for index, token in enumerate(tokens):
-        if token.text == "(":
-            opened.append(_Opened(_cast_before(tokens, index)))
-        elif token.text == ")" and opened:
-            last = opened.pop()
-            if last.cast is not None and last.type_at is not None:
-                yield from _cast(source, tokens, last.cast, last.type_at, index, start)
-        elif token.word == "AS" and opened:
-            opened[-1].type_at = index + 1
-        elif (
-            _is_text_type(tokens, index)
-            and [t.text for t in tokens[index - 2 : index]] == [":"] * 2
-        ):
+        if _is_text_type(tokens, index) and [t.text for t in tokens[index - 2 : index]] == _COLONS:
             _refuse(source, token, "behind ::")
-
-
-def _cast_before(tokens: Sequence[Token], index: int) -> int | None:
-    """The index of the CAST that a parenthesis belongs to; None if it belongs to none."""
-    if not index or tokens[index - 1].word not in _CASTS:
-        return None
-    return None if index > 1 and tokens[index - 2].text == "." else index - 1
 
 
 def _is_text_type(tokens: Sequence[Token], index: int) -> bool:
@@ -62,14 +37,18 @@ def _is_text_type(tokens: Sequence[Token], index: int) -> bool:
     )
 
 
-def _cast(
-    source: Source, tokens: Sequence[Token], cast: int, type_at: int, end: int, start: int
+def _text_cast(
+    source: Source, tokens: Sequence[Token], place: CastPlace, start: int
 ) -> Iterator[TextCast]:
-    """The CAST that ends with the parenthesis at ``end``, if it is one to such a type."""
-    named = tokens[type_at:end]
-    if not any(_is_text_type(tokens, index) for index in range(type_at, end)):
+    """The CAST at the place, if it is one to such a type."""
+    named = tokens[place.type_at : place.end]
+    if not any(_is_text_type(tokens, index) for index in range(place.type_at, place.end)):
         return
-    if not _is_text_type(tokens, type_at) or len(named) != 4 or named[2].kind is not Kind.NUMBER:
+    if (
+        not _is_text_type(tokens, place.type_at)
+        or len(named) != 4
+        or named[2].kind is not Kind.NUMBER
+    ):
         _refuse(source, named[0], "inside of another type")
     try:
         kind = parse_type("".join(token.text for token in named))
@@ -77,10 +56,10 @@ def _cast(
         source.syntax_error(str(error), named[0].start)
     assert isinstance(kind, CharType)
     yield TextCast(
-        tokens[cast].start - start,
+        tokens[place.cast].start - start,
         named[0].start - start,
         named[-1].end - start,
-        tokens[end].end - start,
+        tokens[place.end].end - start,
         kind,
     )
 
