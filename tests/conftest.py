@@ -58,7 +58,11 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the cases of a test with the marker ``one_in(n)``, all but each n-th one are thorough."""
+    """Of the cases of a test with the marker ``one_in(n)``, all but each n-th one are thorough.
+
+    The logic tests, the longest file, come first, so that no process waits for them in the end.
+    """
+    items.sort(key=lambda item: "tests/logic/" not in item.nodeid)
     numbers: Counter[str] = Counter()
     for item in items:
         marker = item.get_closest_marker("one_in")

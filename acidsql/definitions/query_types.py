@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.model.types import (
-    INSTANT,
     VOID,
     ArrayType,
     ColumnType,
@@ -15,7 +14,7 @@ from acidsql.model.types import (
     StructType,
     parse_type,
 )
-from acidsql.planner.query import casts_to_instants, is_union, names_columns
+from acidsql.planner.query import cast_types, is_union, names_columns
 from acidsql.ports.engine import Frame
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import Fragment, Identifier
@@ -32,15 +31,15 @@ def stored_types(frame: Frame, query: Query, *common: Query) -> list[str]:
 
     For a union, Spark reports the first side's char(n) or varchar(n), though rows of the other
     sides may be longer. There the type is string. Spark calls two types "timestamp": an instant,
-    and what ``CAST(… AS timestamp)`` yields, which is Hive's timestamp. The query's text tells them
-    apart.
+    and what ``CAST(… AS timestamp)`` yields, which is Hive's timestamp. It makes a string of what
+    a CAST to char(n) or varchar(n) yields. The query's text tells them apart.
     """
     united = any(map(is_union, (query, *common)))
     kinds = ["string" if united and _CHAR.match(kind) else kind for kind in frame.types]
-    casts = casts_to_instants(query.source, len(kinds))
+    told = cast_types(query.source, len(kinds))
     return [
-        str(INSTANT) if is_cast and kind == "timestamp" else kind
-        for kind, is_cast in zip(kinds, casts, strict=True)
+        kind if known is None or kind not in ("string", "timestamp") else str(known)
+        for kind, known in zip(kinds, told, strict=True)
     ]
 
 

@@ -13,6 +13,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from acidsql.errors import DependencyError
+from acidsql.grammar.text_casts import CHAR_TYPES
 
 
 class PlacedParseError(ParseError):
@@ -102,12 +103,20 @@ class AcidParser(SparkParser):
         return items
 
     def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
-        """A type; None if there is none, after which sqlglot tries something else."""
+        """A type; None if there is none, after which sqlglot tries something else.
+
+        sqlglot takes char(n) and varchar(n) for string. The words stay in ``meta["written"]``.
+        """
+        first = self._index
         self._types_begun += 1
         try:
-            return super()._parse_types(*args, **kwargs)
+            kind = super()._parse_types(*args, **kwargs)
         finally:
             self._types_begun -= 1
+        words = [token.text for token in self._tokens[first : self._index]]
+        if isinstance(kind, exp.DataType) and words[0].upper() in CHAR_TYPES:
+            kind.meta["written"] = "".join(words)
+        return kind
 
     def _is_function_after_all(self) -> bool:
         """Whether what began like a type goes on like no type: ``array(NULL, 1)``."""

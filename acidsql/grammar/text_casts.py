@@ -13,7 +13,7 @@ from acidsql.model.types import CharType, parse_type
 from acidsql.statements.fragment import TextCast
 
 _COLONS = [":", ":"]
-_TYPES = ("CHAR", "CHARACTER", "VARCHAR")
+CHAR_TYPES = ("CHAR", "CHARACTER", "VARCHAR")
 
 
 def text_casts(source: Source, tokens: Sequence[Token], start: int) -> Iterator[TextCast]:
@@ -22,7 +22,7 @@ def text_casts(source: Source, tokens: Sequence[Token], start: int) -> Iterator[
     SqlSyntaxError for a length that there is not. UnsupportedStatementError for such a type inside
     of another one, and behind ``::``.
     """
-    if not any(token.word in _TYPES for token in tokens):
+    if not any(token.word in CHAR_TYPES for token in tokens):
         return
     for place in cast_places(tokens):
         yield from _text_cast(source, tokens, place, start)
@@ -33,7 +33,9 @@ def text_casts(source: Source, tokens: Sequence[Token], start: int) -> Iterator[
 
 def _is_text_type(tokens: Sequence[Token], index: int) -> bool:
     return (
-        tokens[index].word in _TYPES and index + 1 < len(tokens) and tokens[index + 1].text == "("
+        tokens[index].word in CHAR_TYPES
+        and index + 1 < len(tokens)
+        and tokens[index + 1].text == "("
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from acidsql.model.types import INSTANT, ColumnType, parse_type
 from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
@@ -35,18 +36,25 @@ def names_columns(source: Fragment, count: int) -> tuple[bool | None, ...]:
     return tuple(None if item is None else isinstance(item, _NAMED) for item in items)
 
 
-def casts_to_instants(source: Fragment, count: int) -> tuple[bool, ...]:
-    """For each of the query's ``count`` columns, whether its text makes it an instant.
+def cast_types(source: Fragment, count: int) -> tuple[ColumnType | None, ...]:
+    """For each of the query's ``count`` columns, the type that its text says and Spark forgets.
 
-    So do a literal of an instant and a CAST to a timestamp with local time zone. Not in a union,
-    which may have other values, too.
+    That of a CAST to char(n), varchar(n) or a timestamp with local time zone, and of a literal of
+    an instant; None for other columns. Not in a union, which may have other values, too.
     """
     if source.tree.find(exp.SetOperation) is not None:
-        return (False,) * count
-    whole = (item.unalias() if item is not None else None for item in _items(source, count))
-    return tuple(
-        isinstance(item, exp.Cast) and item.to.this == exp.DType.TIMESTAMPLTZ for item in whole
-    )
+        return (None,) * count
+    return tuple(None if item is None else _cast_type(item) for item in _items(source, count))
+
+
+def _cast_type(item: exp.Expr) -> ColumnType | None:
+    cast = item.unalias().unnest()
+    if not isinstance(cast, exp.Cast):
+        return None
+    if cast.to.this == exp.DType.TIMESTAMPLTZ:
+        return INSTANT
+    written = cast.to.meta.get("written")
+    return None if written is None else parse_type(written)
 
 
 def _items(source: Fragment, count: int) -> Sequence[exp.Expr | None]:
