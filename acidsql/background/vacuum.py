@@ -14,7 +14,7 @@ from acidsql.background.scope import BackgroundScope, may_be_cleaned
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.result import Result, count_text, text_rows
 from acidsql.execution.scope import Scope
-from acidsql.execution.snapshots import partition_directory, table_directories
+from acidsql.execution.snapshots import named_directory, table_directories
 from acidsql.layout.obsolete import overwritten
 from acidsql.model.access import Access, Operation
 from acidsql.model.ids import NO_TXN, TxnId
@@ -24,7 +24,6 @@ from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.names import find_target
 from acidsql.planner.partition import partition_of
-from acidsql.ports.catalog import partition_not_found
 from acidsql.ports.engine import PartitionLocation
 from acidsql.ports.storage import list_marked_files
 from acidsql.statements import Vacuum
@@ -95,9 +94,7 @@ def _named(statement: Vacuum, scope: Scope) -> _Named:
     partition = partition_of(statement.partition, table, target, scope.arguments)
     if partition is None:
         return _Named(table, None, table_directories(scope.store, table))
-    found = partition_directory(scope.store, table, partition)
-    if found is None:
-        raise partition_not_found(table.name, partition, **place)
+    found = named_directory(scope.store, table, partition, **place)
     return _Named(table, partition, (found,))
 
 

@@ -27,7 +27,9 @@ from acidsql.definitions.set_location import set_location
 from acidsql.definitions.view import alter_view, drop_view
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
+from acidsql.execution.snapshots import named_directory
 from acidsql.planner.names import ViewRefusal, find_column, find_target
+from acidsql.planner.partition import whole_partition
 from acidsql.statements import (
     AddColumns,
     AddConstraint,
@@ -134,6 +136,9 @@ def _change_nothing(statement: ChangeNothing, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     for identifier in statement.columns:
         find_column(table, identifier)
+    for items in statement.partitions:
+        name = whole_partition(items, table, statement.target, scope.arguments)
+        named_directory(scope.store, table, name)
     return Result("alter", message=statement.note)
 
 

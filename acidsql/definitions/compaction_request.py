@@ -10,14 +10,13 @@ from acidsql.errors import AnalysisError, CompactionRefusedError
 from acidsql.execution.compaction_need import needed_compaction
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
-from acidsql.execution.snapshots import partition_directory
+from acidsql.execution.snapshots import named_directory, partition_directory
 from acidsql.model.ids import CompactionId
 from acidsql.model.names import PartitionName
 from acidsql.model.sort_order import sort_order_text
 from acidsql.model.table import Table
 from acidsql.planner.compact import CompactionRequest, plan_compact
 from acidsql.plans.compact import CompactPlan
-from acidsql.ports.catalog import partition_not_found
 from acidsql.ports.engine import PartitionLocation
 from acidsql.ports.store import Store
 from acidsql.statements import Compact
@@ -89,9 +88,9 @@ def _place(
         return None
     else:
         name = request.plan.partition
-    found = partition_directory(store, table, name)
-    if name is not None and found is None:
-        raise partition_not_found(table.name, name, target.line, target.column)
+    if name is not None:
+        return named_directory(store, table, name, target.line, target.column)
+    found = partition_directory(store, table, None)
     assert found is not None
     return found
 

@@ -20,7 +20,7 @@ from acidsql.errors import (
 from acidsql.execution.places import Neighbours, chosen_path, refuse_files_outside, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
-from acidsql.execution.snapshots import partition_directory
+from acidsql.execution.snapshots import named_directory, partition_directory
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
 from acidsql.model.naming import partition_path, refuse_partition
@@ -33,7 +33,7 @@ from acidsql.planner.partition import (
     require_partitioned,
     whole_partition,
 )
-from acidsql.ports.catalog import Partition, Place, partition_exists, partition_not_found
+from acidsql.ports.catalog import Partition, Place, partition_exists
 from acidsql.ports.storage import Storage, require_present
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.partition import (
@@ -140,9 +140,7 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
     new = whole_partition(statement.renamed, table, statement.target, scope.arguments)
     refuse_partition(new)
     with altering(table, scope) as (txn, table):
-        there = partition_directory(scope.store, table, old)
-        if there is None:
-            raise partition_not_found(table.name, old)
+        there = named_directory(scope.store, table, old)
         if partition_directory(scope.store, table, new) is not None:
             raise partition_exists(table.name, new)
         source, target = there.location, partition_path(table.location, new)

@@ -24,14 +24,14 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.execution.places import chosen_path, refuse_files_outside, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
-from acidsql.execution.snapshots import partition_directory
+from acidsql.execution.snapshots import named_directory
 from acidsql.layout.foreign import is_unpublished
 from acidsql.model.ids import NO_WRITE_ID
 from acidsql.model.names import PartitionName, is_temporary_database
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.names import ViewRefusal, find_target
 from acidsql.planner.partition import whole_partition
-from acidsql.ports.catalog import Partition, partition_not_found
+from acidsql.ports.catalog import Partition
 from acidsql.ports.storage import without_login
 from acidsql.statements.alter_table import SetLocation
 from acidsql.txn.transaction import OpenTxn
@@ -80,12 +80,7 @@ def set_location(statement: SetLocation, scope: Scope) -> Result:
 
 
 def _directory(table: Table, name: PartitionName | None, scope: Scope) -> str:
-    if name is None:
-        return table.location
-    found = partition_directory(scope.store, table, name)
-    if found is None:
-        raise partition_not_found(table.name, name)
-    return found.location
+    return table.location if name is None else named_directory(scope.store, table, name).location
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from acidsql.definitions.name_pattern import matching
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
-from acidsql.execution.snapshots import partition_directory, table_directories
+from acidsql.execution.snapshots import named_directory, table_directories
 from acidsql.layout.dir_names import lies_hidden
 from acidsql.model.names import TableName
 from acidsql.model.storage_classes import STORAGE_CLASSES
@@ -16,7 +16,7 @@ from acidsql.model.table import Column, Table
 from acidsql.model.view import View
 from acidsql.planner.names import find_target, temporary_tables_in
 from acidsql.planner.partition import whole_partition
-from acidsql.ports.catalog import names_in, partition_not_found
+from acidsql.ports.catalog import names_in
 from acidsql.statements import ShowTableExtended
 from acidsql.statements.fragment import TableRef
 
@@ -50,9 +50,7 @@ def _partition_lines(statement: ShowTableExtended, database: str, scope: Scope) 
     ref = TableRef(database, name.name, None, 0, 0, name.line, name.column)
     table = find_target(ref, scope.names)
     partition = whole_partition(statement.partition, table, ref, scope.arguments)
-    found = partition_directory(scope.store, table, partition)
-    if found is None:
-        raise partition_not_found(table.name, partition)
+    found = named_directory(scope.store, table, partition)
     return _table_lines(table, found.location, [found.location], scope)
 
 

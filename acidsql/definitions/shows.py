@@ -31,13 +31,13 @@ from acidsql.definitions.show_view import (
 from acidsql.errors import TableNotFoundError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
-from acidsql.execution.snapshots import partition_directory
+from acidsql.execution.snapshots import named_directory
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, is_temporary_database
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import MATERIALIZED_QUERY, MATERIALIZED_TEXT, Table, TableKind
 from acidsql.planner.names import find_named_view, find_target, temporary_tables_in
 from acidsql.planner.partition import matching_partitions, require_partitioned, whole_partition
-from acidsql.ports.catalog import Catalog, names_in, partition_not_found
+from acidsql.ports.catalog import Catalog, names_in
 from acidsql.statements import (
     Describe,
     DescribeDatabase,
@@ -248,9 +248,7 @@ def describe_partition(statement: Describe, table: Table, scope: Scope) -> Resul
     """
     target = statement.target
     name = whole_partition(statement.partition, table, target, scope.arguments)
-    found = partition_directory(scope.store, table, name)
-    if found is None:
-        raise partition_not_found(table.name, name)
+    found = named_directory(scope.store, table, name)
     if not statement.formatted:
         return describe(table)
     values = [DEFAULT_PARTITION_VALUE if v is None else v for v in name.values]

@@ -16,7 +16,7 @@ from acidsql.model.table import Table
 from acidsql.planner.names import Names
 from acidsql.plans.plan import ChangePlan, WritePlan, partition_predicates, tables_read
 from acidsql.plans.query import QueryPlan
-from acidsql.ports.catalog import Catalog
+from acidsql.ports.catalog import Catalog, partition_not_found
 from acidsql.ports.engine import PartitionLocation, ReadContext, TableSnapshot
 from acidsql.txn.transaction import OpenTxn
 
@@ -110,3 +110,20 @@ def partition_directory(
     predicates = membership([partition]) if partition else ()
     places = table_directories(catalog, table, predicates)
     return next((place for place in places if place.name == partition), None)
+
+
+def named_directory(
+    catalog: Catalog,
+    table: Table,
+    partition: PartitionName,
+    line: int | None = None,
+    column: int | None = None,
+) -> PartitionLocation:
+    """The directory of a partition that a statement names, at this place.
+
+    PartitionNotFoundError if the table has no such partition.
+    """
+    found = partition_directory(catalog, table, partition)
+    if found is None:
+        raise partition_not_found(table.name, partition, line, column)
+    return found

@@ -130,14 +130,15 @@ def _of_partition(
     partition = parse_partition(cursor)
     if cursor.sees_any("COMPACT", "CONCATENATE"):
         return parse_compact(cursor, target, partition, place)
-    if cursor.sees("UPDATE", "STATISTICS"):
-        return _update_statistics(cursor, target)
-    if not (cursor.sees("RENAME") or cursor.sees("SET", "LOCATION")):
+    is_update = cursor.sees("UPDATE", "STATISTICS")
+    if not (is_update or cursor.sees("RENAME") or cursor.sees("SET", "LOCATION")):
         _refuse(cursor, start, " PARTITION (…)")
     if any(item.value is None for item in partition):
         cursor.source.syntax_error(
             f"every partition column needs a value in {cursor.peek().word}", place
         )
+    if is_update:
+        return _update_statistics(cursor, target, partition)
     if cursor.sees("SET"):
         return _set_location(cursor, target, partition)
     return parse_rename_partition(cursor, target, partition)
@@ -186,21 +187,30 @@ def _refuse(cursor: Cursor, start: int, where: str = "") -> NoReturn:
 def _touch(cursor: Cursor, target: TableRef) -> ChangeNothing:
     """Parse ``TOUCH [PARTITION (…)]``."""
     cursor.expect("TOUCH")
+    partitions = []
     while cursor.sees("PARTITION"):
-        parse_partition(cursor)
-    return ChangeNothing(target, "OK: there are no hooks that TOUCH could call")
+        partitions.append(fixed_partition(cursor, "TOUCH"))
+    return ChangeNothing(
+        target, "OK: there are no hooks that TOUCH could call", partitions=tuple(partitions)
+    )
 
 
-def _update_statistics(cursor: Cursor, target: TableRef) -> ChangeNothing:
+def _update_statistics(
+    cursor: Cursor, target: TableRef, partition: tuple[PartitionValue, ...] = ()
+) -> ChangeNothing:
     """Parse ``UPDATE STATISTICS [FOR COLUMN c] SET (key = value, …)``."""
     cursor.expect("UPDATE", "STATISTICS")
+    columns = []
     if cursor.accept("FOR"):
         cursor.accept("COLUMN")
-        cursor.name("a column")
+        columns.append(cursor.name("a column"))
     cursor.expect("SET")
     properties(cursor.parenthesised())
     return ChangeNothing(
-        target, "OK, but the numbers are not kept: ANALYZE TABLE … COMPUTE STATISTICS counts"
+        target,
+        "OK, but the numbers are not kept: ANALYZE TABLE … COMPUTE STATISTICS counts",
+        tuple(columns),
+        (partition,) if partition else (),
     )
 
 

@@ -129,13 +129,13 @@ class ExchangePartition:
 class ChangeNothing:
     """ALTER TABLE ``target`` TOUCH, UPDATE STATISTICS or SKEWED BY, which change no result.
 
-    ``note`` says why nothing is done. The table must have the ``columns``. A partition that is
-    named is not looked for.
+    ``note`` says why nothing is done. The table must have the ``columns`` and ``partitions``.
     """
 
     target: TableRef
     note: str
     columns: tuple[Identifier, ...] = ()
+    partitions: tuple[tuple[PartitionValue, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

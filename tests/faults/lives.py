@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -276,7 +277,9 @@ def die() -> None:
 
 
 def run_and_die(world: World, life: str, now_ms: int, step: str, earlier: int) -> None:
-    """What a process does that is killed at a step."""
+    """What a process does that is killed at a step. Its temporary files go with the warehouse."""
+    tempfile.tempdir = f"{world.warehouse}/_temporary"
+    os.makedirs(tempfile.tempdir, exist_ok=True)
     with world.session(lambda: now_ms) as session:
         Steps(Countdown(step, earlier, die)).watch(session)
         LIVES[life].run(session)

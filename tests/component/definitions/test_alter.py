@@ -9,6 +9,8 @@ import pytest
 import acidsql
 from acidsql.errors import (
     AnalysisError,
+    PartitionNotFoundError,
+    SqlSyntaxError,
     StorageError,
     TableNotFoundError,
     UnsupportedStatementError,
@@ -350,8 +352,11 @@ def test_a_file_that_could_not_be_read_is_not_loaded(plain, tmp_path):
 @pytest.mark.parametrize(
     ("sql", "note"),
     [
-        ("ALTER TABLE t TOUCH PARTITION (p = 1)", "no hooks"),
-        ("ALTER TABLE t UPDATE STATISTICS SET ('numRows' = '9')", "numbers are not kept"),
+        ("ALTER TABLE t TOUCH PARTITION (p = 1) PARTITION (p = 2)", "no hooks"),
+        (
+            "ALTER TABLE t PARTITION (p = 1) UPDATE STATISTICS FOR COLUMN id SET ('n' = '9')",
+            "numbers are not kept",
+        ),
     ],
 )
 def test_what_changes_nothing_says_so(parts, sql, note):
@@ -361,3 +366,14 @@ def test_what_changes_nothing_says_so(parts, sql, note):
     assert parts.execute(f"EXPLAIN LOCKS {sql}").fetchall() == []
     with pytest.raises(TableNotFoundError):
         parts.execute(sql.replace("TABLE t", "TABLE none"))
+    with pytest.raises(PartitionNotFoundError, match="no partition p=3"):
+        parts.execute(sql.replace("p = 1", "p = 3"))
+    with pytest.raises(AnalysisError):
+        parts.execute(sql.replace("p = 1", "q = 1"))
+    with pytest.raises(SqlSyntaxError, match="value"):
+        parts.execute(sql.replace("p = 1", "p"))
+
+
+def test_statistics_of_a_column_that_is_missing(parts):
+    with pytest.raises(AnalysisError, match="none"):
+        parts.execute("ALTER TABLE t UPDATE STATISTICS FOR COLUMN none SET ('numNulls' = '9')")
