@@ -115,7 +115,7 @@ def test_columns_of_any_name_and_type(session: Session) -> None:
         ("größe", "map<string,timestamp>"),
         ("x y", "string"),
         ("nothing", "void"),
-        ("c3", "string"),
+        ("c3", "char(3)"),
     ]
     read = "SELECT `a.b`, `c``d`.k[0], `größe`['a'], `x y`, nothing, concat(c3, '.') FROM odd"
     first = rows(session, f"{read} WHERE `a.b` = 2")[0]
