@@ -18,6 +18,18 @@ def test_a_class_is_found_and_asked_for_once(spark: Any) -> None:
     assert java_classes(spark) is java
 
 
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [("PythonUtils", "org.apache.spark.api"), ("PythonSQLUtils", "org.apache.spark.sql.api")],
+)
+def test_a_class_that_pyspark_asks_for_by_a_short_name(spark: Any, name: str, package: str) -> None:
+    java_classes(spark)
+    jvm = spark._jvm
+    assert getattr(jvm, name) is getattr(jvm, name)
+    assert getattr(jvm, name)._fqn == f"{package}.python.{name}"
+    assert getattr(jvm, f"{package}.python.{name}")._fqn == getattr(jvm, name)._fqn
+
+
 @pytest.mark.parametrize("name", ["org.apache.spark.sql.Missing", "nowhere.Missing", "Missing"])
 def test_a_class_that_this_spark_lacks(
     spark: Any, name: str, caplog: pytest.LogCaptureFixture

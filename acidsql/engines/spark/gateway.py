@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -77,9 +78,22 @@ class JavaClasses:
         return self._found[name]
 
 
+_SHORT_NAMES = ("PythonUtils", "PythonSQLUtils")
+"""Names without a package, by which PySpark asks for a class with each list of columns, and with
+each frame of rows. The JVM tries them in every package that PySpark has imported.
+"""
+
+
 @lru_cache(maxsize=1)
 def _classes_of(jvm: Any) -> JavaClasses:
-    """The classes of the JVM that is asked now: a process has one at a time."""
+    """The classes of the JVM that is asked now: a process has one at a time.
+
+    PySpark, too, finds those of ``_SHORT_NAMES`` from now on without asking, unless this JVM is
+    lost, which the next call tells.
+    """
+    with suppress(*java_errors()):
+        for name in _SHORT_NAMES:
+            setattr(jvm, name, getattr(jvm, name))
     return JavaClasses(jvm)
 
 
