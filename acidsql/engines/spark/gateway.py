@@ -91,7 +91,7 @@ def _classes_of(jvm: Any) -> JavaClasses:
     PySpark, too, finds those of ``_SHORT_NAMES`` from now on without asking, unless this JVM is
     lost, which the next call tells.
     """
-    with suppress(*java_errors()):
+    with suppress(*java_errors(AttributeError)):
         for name in _SHORT_NAMES:
             setattr(jvm, name, getattr(jvm, name))
     return JavaClasses(jvm)
