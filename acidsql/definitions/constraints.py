@@ -27,7 +27,7 @@ from acidsql.model.types import (
     walk_types,
 )
 from acidsql.planner.literals import NotLiteral, cell_text
-from acidsql.planner.names import ViewRefusal, find_column, find_target
+from acidsql.planner.names import ViewRefusal, find_column, find_target, new_name
 from acidsql.plans.sql_text import SqlText
 from acidsql.statements.alter_table import AddConstraint, DropColumnConstraint, DropConstraint
 from acidsql.statements.constraint import ConstraintDefinition
@@ -215,7 +215,7 @@ def _made(definition: ConstraintDefinition, table: Table, scope: Scope) -> Const
         _refuse_bad_check(value, table, scope, definition)
     parent = None
     if definition.parent is not None:
-        referred = find_target(definition.parent, scope.names)
+        referred = _referred(definition.parent, table, scope)
         _refuse_temporary(referred, table, definition.parent)
         for identifier in definition.parent_columns:
             find_column(referred, identifier)
@@ -329,6 +329,13 @@ def _invalid(fact: str, definition: ConstraintDefinition, **more: Any) -> Analys
         column=definition.column,
         **more,
     )
+
+
+def _referred(ref: TableRef, table: Table, scope: Scope) -> Table:
+    """The table that a key of ``table`` refers to: that one itself, which is perhaps not made yet,
+    or another one.
+    """
+    return table if new_name(ref, scope.names) == table.name else find_target(ref, scope.names)
 
 
 def _refuse_temporary(referred: Table, table: Table, ref: TableRef) -> None:

@@ -19,7 +19,8 @@ COLUMNS = (
     "(id int CONSTRAINT {0}_nn NOT NULL ENABLE, v string DEFAULT 'none',"
     " n int CONSTRAINT {0}_ck CHECK (n > 0) ENABLE,"
     " CONSTRAINT {0}_row CHECK (id < n OR v IS NULL) ENABLE,"
-    " CONSTRAINT {0}_uk UNIQUE (id, n) DISABLE NOVALIDATE)"
+    " CONSTRAINT {0}_uk UNIQUE (id, n) DISABLE NOVALIDATE,"
+    " CONSTRAINT {0}_fk FOREIGN KEY (n, id) REFERENCES t (id, n) DISABLE NOVALIDATE)"
 )
 
 
