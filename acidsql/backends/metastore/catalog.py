@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from acidsql.backends.metastore.capabilities import ASKER
 from acidsql.backends.metastore.client import Call, MetastoreClient
-from acidsql.backends.metastore.constraints import ConstraintCalls
+from acidsql.backends.metastore.constraints import ConstraintCalls, refuse_own_key
 from acidsql.backends.metastore.databases import MetastoreDatabases
 from acidsql.backends.metastore.errors import (
     AlreadyThereError,
@@ -78,6 +78,7 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
     # -- tables ---------------------------------------------------------------------------------
 
     def create_table(self, table: Table) -> None:
+        refuse_own_key(table.name, table.constraints, ())
         self._create(table.name, table_to(table))
         self._undo.by(self.drop_table, table.name)
         if table.constraints:
@@ -134,6 +135,7 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         name, set_constraints = table.name, self._constraints.set
         there = self._constraints.of(name)
         kept = () if anew else there
+        refuse_own_key(name, table.constraints, kept)
         self._undo.by(set_constraints, name, there)
         set_constraints(name, kept)
         yield

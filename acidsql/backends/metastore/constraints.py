@@ -98,6 +98,23 @@ class ConstraintCalls:
         self._client.call(method, request, repeatable=False)
 
 
+def refuse_own_key(
+    name: TableName, wanted: Sequence[Constraint], kept: Sequence[Constraint]
+) -> None:
+    """UnsupportedStatementError if a key that is wanted, and not kept, refers to its own table.
+
+    The metastore adds such a key only while it makes the table, with all other constraints
+    (ObjectStore.addForeignKeys). Otherwise it fails.
+    """
+    for constraint in wanted:
+        if constraint.parent == name and constraint not in kept:
+            raise UnsupportedStatementError(
+                f"a FOREIGN KEY of table {name} to itself cannot be added in a Hive Metastore",
+                detail=f'Its name is "{constraint.name}".',
+                hint="Leave it out, or drop it: it has no effect on what statements do.",
+            )
+
+
 def _constraints(
     kind: ConstraintKind, named: str, structs: Sequence[Any], table: TableName
 ) -> Iterator[Constraint]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.errors import ConstraintViolationError
+from acidsql.errors import ConstraintViolationError, UnsupportedStatementError
 from tests.integration.hive.one_metastore import OneMetastore
 from tests.integration.hive.process import Hive, HiveError
 from tests.integration.hive.shared import Row
@@ -19,8 +19,7 @@ COLUMNS = (
     "(id int CONSTRAINT {0}_nn NOT NULL ENABLE, v string DEFAULT 'none',"
     " n int CONSTRAINT {0}_ck CHECK (n > 0) ENABLE,"
     " CONSTRAINT {0}_row CHECK (id < n OR v IS NULL) ENABLE,"
-    " CONSTRAINT {0}_uk UNIQUE (id, n) DISABLE NOVALIDATE,"
-    " CONSTRAINT {0}_fk FOREIGN KEY (n, id) REFERENCES t (id, n) DISABLE NOVALIDATE)"
+    " CONSTRAINT {0}_uk UNIQUE (id, n) DISABLE NOVALIDATE)"
 )
 
 
@@ -56,6 +55,29 @@ def test_both_keep_the_constraints(both: OneMetastore, definer: str) -> None:
     both.acidsql("ALTER TABLE t RENAME COLUMN v TO w")
     both.acidsql("INSERT INTO t (id, n) VALUES (5, -50)")
     assert values(both.same("t", 5)) >= {("4", "'other'", "40"), ("5", "'other'", "-50")}
+
+
+def test_a_key_to_the_table_itself(both: OneMetastore) -> None:
+    """The metastore takes one with the table alone, from Hive."""
+    columns = (
+        f"(id int, boss int, CONSTRAINT {both.database}_pk PRIMARY KEY (id) DISABLE NOVALIDATE,"
+        f" CONSTRAINT {both.database}_fk FOREIGN KEY (boss) REFERENCES t (id) DISABLE NOVALIDATE)"
+    )
+    with pytest.raises(UnsupportedStatementError, match="to itself"):
+        both.acidsql(f"CREATE TABLE t {columns} {ACID}")
+    assert both.acidsql("SHOW TABLES") == []
+    both.theirs(f"CREATE TABLE t {columns} {ACID}")
+    both.acidsql("INSERT INTO t VALUES (1, NULL), (2, 1)")
+    both.acidsql("UPDATE t SET boss = 2 WHERE id = 1")
+    assert values(both.same("t", 2)) == {("1", "2"), ("2", "1")}
+    before = both.acidsql("SHOW CREATE TABLE t")
+    assert f"{both.database}_fk" in str(before)
+    with pytest.raises(UnsupportedStatementError, match=f'"{both.database}_fk"'):
+        both.acidsql("ALTER TABLE t CHANGE COLUMN boss chief int")
+    assert both.acidsql("SHOW CREATE TABLE t") == before
+    both.acidsql(f"ALTER TABLE t DROP CONSTRAINT {both.database}_fk")
+    both.acidsql("ALTER TABLE t CHANGE COLUMN boss chief int")
+    assert values(both.same("t", 2)) == {("1", "2"), ("2", "1")}
 
 
 @pytest.mark.parametrize("definer", ["acidsql", "theirs"])
