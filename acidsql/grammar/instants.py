@@ -13,6 +13,7 @@ from datetime import datetime
 from acidsql.grammar.casts import cast_places
 from acidsql.grammar.cursor import string_value
 from acidsql.grammar.lexer import Kind, Source, Token, lex
+from acidsql.grammar.quotes import escaped_quotes
 
 _WORD = "TIMESTAMP_LTZ"
 _HIVE = "TIMESTAMPLOCALTZ"
@@ -61,10 +62,12 @@ def instant_words(
 
 
 def hive_words(text: str) -> str:
-    """The text of a query or an expression with Hive's words for instants, which has Spark's.
+    """The text of a query or an expression in words that Hive reads as Spark does.
 
-    Hive reads the texts of views, of DEFAULT and of CHECK, and knows no ``TIMESTAMP_LTZ``.
+    Hive reads the texts of views, of DEFAULT and of CHECK. It knows no ``TIMESTAMP_LTZ``, and no
+    doubled quotes in a text.
     """
+    text = escaped_quotes(text)
     if _WORD not in text.upper():
         return text
     tokens = list(lex(text))

@@ -80,6 +80,17 @@ def test_a_key_to_the_table_itself(both: OneMetastore) -> None:
     assert values(both.same("t", 2)) == {("1", "2"), ("2", "1")}
 
 
+def test_quotes_inside_of_texts(both: OneMetastore) -> None:
+    """Hive reads two texts in ``'it''s'``, which make its."""
+    both.acidsql(f"CREATE TABLE t (id int, s string DEFAULT 'it''s') {ACID}")
+    both.acidsql("CREATE VIEW v AS SELECT id FROM t WHERE s = 'it''s'")
+    both.acidsql("INSERT INTO t (id) VALUES (1)")
+    both.theirs("INSERT INTO t (id) VALUES (2)")
+    assert both.acidsql("SELECT * FROM t ORDER BY id") == [(1, "it's"), (2, "it's")]
+    assert both.theirs("SELECT count(*) AS n FROM v") == [{"n": 2}]
+    assert both.acidsql("SELECT count(*) FROM v") == [(2,)]
+
+
 @pytest.mark.parametrize("definer", ["acidsql", "theirs"])
 def test_words_of_instants(both: OneMetastore, definer: str) -> None:
     """Hive knows no TIMESTAMP_LTZ, and Spark no TIMESTAMPLOCALTZ."""

@@ -125,7 +125,7 @@ def test_the_long_words_of_a_literal_come_back_as_hives_short_ones():
     "text",
     [
         "SELECT timestamp_ltz FROM t",
-        "SELECT t.TIMESTAMP_LTZ, 'a TIMESTAMP_LTZ ''b'' ' FROM t",
+        r"SELECT t.TIMESTAMP_LTZ, 'a TIMESTAMP_LTZ \'b\' ' FROM t",
         "SELECT a AS timestamp_ltz FROM t -- TIMESTAMP_LTZ '2005-01-03'",
         "SELECT f(a) AS `TIMESTAMP_LTZ` FROM t",
     ],
