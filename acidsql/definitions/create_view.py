@@ -18,7 +18,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import read_context
 from acidsql.execution.transaction_block import TransactionBlock
-from acidsql.grammar.instants import hive_words
+from acidsql.grammar.hive_words import hive_words
 from acidsql.model.access import Access, Operation
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.hidden_column import HiddenColumn

@@ -8,7 +8,7 @@ from acidsql.definitions.name_pattern import matching
 from acidsql.errors import UnsupportedStatementError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
-from acidsql.grammar.instants import hive_words
+from acidsql.grammar.hive_words import hive_words
 from acidsql.model.names import TableName, quote_identifier
 from acidsql.model.table import MATERIALIZED_QUERY, MATERIALIZED_TEXT, Table
 from acidsql.planner.materialized_view import find_materialized

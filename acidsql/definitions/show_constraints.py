@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from acidsql.grammar.instants import hive_words
+from acidsql.grammar.hive_words import hive_words
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table

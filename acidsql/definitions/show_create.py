@@ -9,7 +9,7 @@ from acidsql.definitions.show_view import property_lines, show_create_view
 from acidsql.errors import SqlError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
-from acidsql.grammar.instants import hive_words
+from acidsql.grammar.hive_words import hive_words
 from acidsql.model.names import TableName, quoted_table
 from acidsql.model.names import quote_identifier as _quoted
 from acidsql.model.names import string_literal as _literal

@@ -113,9 +113,8 @@ class AcidParser(SparkParser):
             kind = super()._parse_types(*args, **kwargs)
         finally:
             self._types_begun -= 1
-        words = [token.text for token in self._tokens[first : self._index]]
-        if isinstance(kind, exp.DataType) and words[0].upper() in CHAR_TYPES:
-            kind.meta["written"] = "".join(words)
+        if isinstance(kind, exp.DataType) and self._tokens[first].text.upper() in CHAR_TYPES:
+            kind.meta["written"] = "".join(t.text for t in self._tokens[first : self._index])
         return kind
 
     def _is_function_after_all(self) -> bool:

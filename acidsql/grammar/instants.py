@@ -1,7 +1,7 @@
 """Hive's words for an instant → Spark's ``TIMESTAMP_LTZ``, which is shorter and takes their place.
 
 They are ``TIMESTAMPLOCALTZ '…'``, the types ``timestamp with local time zone`` and, in a CAST,
-``timestamplocaltz``. What a catalog keeps for Hive, too, gets Hive's words back.
+``timestamplocaltz``. `hive_words` asks for Hive's words back.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from datetime import datetime
 from acidsql.grammar.casts import cast_places
 from acidsql.grammar.cursor import string_value
 from acidsql.grammar.lexer import Kind, Source, Token, lex
-from acidsql.grammar.quotes import escaped_quotes
 
 _WORD = "TIMESTAMP_LTZ"
 _HIVE = "TIMESTAMPLOCALTZ"
@@ -61,13 +60,8 @@ def instant_words(
         yield token.start, tokens[end - 1].end, _WORD
 
 
-def hive_words(text: str) -> str:
-    """The text of a query or an expression in words that Hive reads as Spark does.
-
-    Hive reads the texts of views, of DEFAULT and of CHECK. It knows no ``TIMESTAMP_LTZ``, and no
-    doubled quotes in a text.
-    """
-    text = escaped_quotes(text)
+def hive_instants(text: str) -> str:
+    """The text of a query or an expression with Hive's words for instants, which has Spark's."""
     if _WORD not in text.upper():
         return text
     tokens = list(lex(text))

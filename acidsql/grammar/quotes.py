@@ -1,4 +1,8 @@
-"""Quotes inside of texts: Spark reads ``'it''s'`` as it's; Hive reads two texts, which make its."""
+"""Quotes inside of texts.
+
+Spark takes ``'it''s'`` for one text, with a quote in it. Hive takes it for the texts ``it`` and
+``s``, which it puts together.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
-from acidsql.grammar.instants import hive_words
+from acidsql.grammar.hive_words import hive_words
 from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.names import quote_identifier, quoted_table
 from acidsql.model.table import Table, TableKind

@@ -27,7 +27,6 @@ def test_a_class_that_pyspark_asks_for_by_a_short_name(spark: Any, name: str, pa
     jvm = spark._jvm
     assert getattr(jvm, name) is getattr(jvm, name)
     assert getattr(jvm, name)._fqn == f"{package}.python.{name}"
-    assert getattr(jvm, f"{package}.python.{name}")._fqn == getattr(jvm, name)._fqn
 
 
 @pytest.mark.parametrize("name", ["org.apache.spark.sql.Missing", "nowhere.Missing", "Missing"])

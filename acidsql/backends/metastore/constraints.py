@@ -11,7 +11,7 @@ from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.sense import given
 from acidsql.errors import SqlError, UnsupportedStatementError
 from acidsql.grammar.constraint import constraint_expression, mentioned_columns
-from acidsql.grammar.instants import hive_words
+from acidsql.grammar.hive_words import hive_words
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import TableName
 

@@ -3,7 +3,7 @@
 import pytest
 
 from acidsql.errors import SqlSyntaxError
-from acidsql.grammar.instants import hive_words
+from acidsql.grammar.hive_words import hive_words
 from acidsql.grammar.parse import parse
 
 

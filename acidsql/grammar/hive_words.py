@@ -1,0 +1,14 @@
+"""What a catalog keeps for Hive, too: the texts of views, of DEFAULT and of CHECK."""
+
+from __future__ import annotations
+
+from acidsql.grammar.instants import hive_instants
+from acidsql.grammar.quotes import escaped_quotes
+
+
+def hive_words(text: str) -> str:
+    """The text of a query or an expression in words that Hive reads as Spark does.
+
+    Hive knows no ``TIMESTAMP_LTZ``, and takes ``'it''s'`` for two texts.
+    """
+    return hive_instants(escaped_quotes(text))
