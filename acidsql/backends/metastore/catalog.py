@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from typing import Any
 
 from acidsql.backends.metastore.capabilities import ASKER
 from acidsql.backends.metastore.client import Call, MetastoreClient
-from acidsql.backends.metastore.constraints import ConstraintCalls, refuse_own_key
+from acidsql.backends.metastore.constraints import (
+    ConstraintCalls,
+    constraint_fields,
+    refuse_own_key,
+)
 from acidsql.backends.metastore.databases import MetastoreDatabases
 from acidsql.backends.metastore.errors import (
     AlreadyThereError,
@@ -78,22 +83,19 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
     # -- tables ---------------------------------------------------------------------------------
 
     def create_table(self, table: Table) -> None:
-        refuse_own_key(table.name, table.constraints, ())
-        self._create(table.name, table_to(table))
+        self._create(table.name, table_to(table), constraint_fields(table))
         self._undo.by(self.drop_table, table.name)
-        if table.constraints:
-            self._constraints.set(table.name, table.constraints)
 
-    def _create(self, name: TableName, struct: Struct) -> None:
+    def _create(self, name: TableName, struct: Struct, constraints: Mapping[str, Any]) -> None:
         refuse_name(name.table, Named.TABLE)
         context = hms.EnvironmentContext(properties={})
-        request = hms.CreateTableRequest(table=struct, envContext=context, **ASKER)
+        request = hms.CreateTableRequest(table=struct, envContext=context, **constraints, **ASKER)
+        if constraints:
+            older = Call("create_table_with_constraints", (struct, *constraints.values()))
+        else:
+            older = Call("create_table_with_environment_context", (struct, context))
         try:
-            self._client.call_known(
-                Call("create_table_req", (request,)),
-                Call("create_table_with_environment_context", (struct, context)),
-                repeatable=False,
-            )
+            self._client.call_known(Call("create_table_req", (request,)), older, repeatable=False)
         except AlreadyThereError:
             raise table_exists(name) from None
         except NoSuchObjectError:
@@ -280,7 +282,7 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
     # -- views ----------------------------------------------------------------------------------
 
     def create_view(self, view: View) -> None:
-        self._create(view.name, view_to(view))
+        self._create(view.name, view_to(view), {})
         self._undo.by(self.drop_view, view.name)
 
     def alter_view(self, view: View) -> None:

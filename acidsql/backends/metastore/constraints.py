@@ -14,6 +14,7 @@ from acidsql.grammar.constraint import constraint_expression, mentioned_columns
 from acidsql.grammar.hive_words import hive_words
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import TableName
+from acidsql.model.table import Table
 
 _CATALOG = "hive"
 """The catalog of every metastore that has no others. Requests about constraints must name it."""
@@ -89,13 +90,28 @@ class ConstraintCalls:
                 self._add(name, constraint)
 
     def _add(self, name: TableName, constraint: Constraint) -> None:
-        if len(hive_words(constraint.text)) > _LENGTH_MAX:
-            raise UnsupportedStatementError(
-                f'the text of the constraint "{constraint.name}" is longer than {_LENGTH_MAX}'
-                " characters, which the metastore does not keep"
-            )
         method, request = _ADDED[constraint.kind](list(_structs(name, constraint)))
         self._client.call(method, request, repeatable=False)
+
+
+def constraint_fields(table: Table) -> dict[str, list[Any]]:
+    """The constraints of a new table: fields of CreateTableRequest, in the order of `_KINDS`.
+
+    Without constraints there are no fields; otherwise there are all, since ObjectStore looks into
+    the lists of one kind for those of another.
+    UnsupportedStatementError for a text that is too long for the metastore.
+    """
+    if not table.constraints:
+        return {}
+    return {
+        field: [
+            struct
+            for constraint in table.constraints
+            if constraint.kind is kind
+            for struct in _structs(table.name, constraint)
+        ]
+        for kind, field, _ in _KINDS
+    }
 
 
 def refuse_own_key(
@@ -103,8 +119,8 @@ def refuse_own_key(
 ) -> None:
     """UnsupportedStatementError if a key that is wanted, and not kept, refers to its own table.
 
-    The metastore adds such a key only while it makes the table, with all other constraints
-    (ObjectStore.addForeignKeys). Otherwise it fails.
+    The metastore adds such a key only while it makes the table (ObjectStore.addForeignKeys).
+    Otherwise it fails.
     """
     for constraint in wanted:
         if constraint.parent == name and constraint not in kept:
@@ -186,8 +202,11 @@ def _text(kind: ConstraintKind, struct: Any) -> str | None:
 
 
 def _structs(table: TableName, constraint: Constraint) -> Iterator[Any]:
-    """The structs of a constraint: one for each column of a key, else one."""
-    name = constraint.name
+    """The structs of a constraint: one for each column of a key, else one.
+
+    UnsupportedStatementError if its text is too long for the metastore.
+    """
+    name, text = constraint.name, _short_text(constraint)
     state = (constraint.enabled, False, constraint.rely)
     place = (_CATALOG, table.database, table.table)
     match constraint.kind:
@@ -208,12 +227,22 @@ def _structs(table: TableName, constraint: Constraint) -> Iterator[Any]:
         case ConstraintKind.NOT_NULL:
             yield hms.SQLNotNullConstraint(*place, constraint.columns[0], name, *state)
         case ConstraintKind.DEFAULT:
-            column, text = constraint.columns[0], hive_words(constraint.text)
-            yield hms.SQLDefaultConstraint(*place, column, text, name, *state)
+            yield hms.SQLDefaultConstraint(*place, constraint.columns[0], text, name, *state)
         case ConstraintKind.CHECK:
             # One column is all that Hive notes of a CHECK; of the table's it notes none.
             only = constraint.columns[0] if len(constraint.columns) == 1 else None
-            yield hms.SQLCheckConstraint(*place, only, hive_words(constraint.text), name, *state)
+            yield hms.SQLCheckConstraint(*place, only, text, name, *state)
+
+
+def _short_text(constraint: Constraint) -> str:
+    """The text of a constraint in Hive's words."""
+    text = hive_words(constraint.text)
+    if len(text) > _LENGTH_MAX:
+        raise UnsupportedStatementError(
+            f'the text of the constraint "{constraint.name}" is longer than {_LENGTH_MAX}'
+            " characters, which the metastore does not keep"
+        )
+    return text
 
 
 _ADDED: dict[ConstraintKind, Callable[[list[Any]], tuple[str, Any]]] = {

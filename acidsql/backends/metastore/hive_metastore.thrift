@@ -125,13 +125,6 @@ struct GetTablesRequest {
 }
 struct GetTablesResult { 1: required list<Table> tables }
 
-struct CreateTableRequest {
-  1: required Table table,
-  2: optional EnvironmentContext envContext,
-  9: optional list<string> processorCapabilities,
-  10: optional string processorIdentifier
-}
-
 struct AlterTableRequest {
   1: optional string catName,
   2: required string dbName,
@@ -208,6 +201,19 @@ struct AddCheckConstraintRequest { 1: required list<SQLCheckConstraint> checkCon
 struct DropConstraintRequest {
   1: required string dbname, 2: required string tablename, 3: required string constraintname,
   4: optional string catName
+}
+
+struct CreateTableRequest {
+  1: required Table table,
+  2: optional EnvironmentContext envContext,
+  3: optional list<SQLPrimaryKey> primaryKeys,
+  4: optional list<SQLForeignKey> foreignKeys,
+  5: optional list<SQLUniqueConstraint> uniqueConstraints,
+  6: optional list<SQLNotNullConstraint> notNullConstraints,
+  7: optional list<SQLDefaultConstraint> defaultConstraints,
+  8: optional list<SQLCheckConstraint> checkConstraints,
+  9: optional list<string> processorCapabilities,
+  10: optional string processorIdentifier
 }
 
 // -- partitions
@@ -570,6 +576,14 @@ service ThriftHiveMetastore {
     throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3,
             4: NoSuchObjectException o4)
   void create_table_with_environment_context(1: Table tbl, 2: EnvironmentContext environment_context)
+    throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3,
+            4: NoSuchObjectException o4)
+  void create_table_with_constraints(1: Table tbl, 2: list<SQLPrimaryKey> primaryKeys,
+                                     3: list<SQLForeignKey> foreignKeys,
+                                     4: list<SQLUniqueConstraint> uniqueConstraints,
+                                     5: list<SQLNotNullConstraint> notNullConstraints,
+                                     6: list<SQLDefaultConstraint> defaultConstraints,
+                                     7: list<SQLCheckConstraint> checkConstraints)
     throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3,
             4: NoSuchObjectException o4)
   void create_table(1: Table tbl)

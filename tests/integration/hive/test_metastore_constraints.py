@@ -57,27 +57,36 @@ def test_both_keep_the_constraints(both: OneMetastore, definer: str) -> None:
     assert values(both.same("t", 5)) >= {("4", "'other'", "40"), ("5", "'other'", "-50")}
 
 
-def test_a_key_to_the_table_itself(both: OneMetastore) -> None:
-    """The metastore takes one with the table alone, from Hive."""
+@pytest.mark.parametrize("definer", ["acidsql", "theirs"])
+def test_a_key_to_the_table_itself(both: OneMetastore, definer: str) -> None:
+    """The metastore takes one with a new table alone."""
     columns = (
         f"(id int, boss int, CONSTRAINT {both.database}_pk PRIMARY KEY (id) DISABLE NOVALIDATE,"
         f" CONSTRAINT {both.database}_fk FOREIGN KEY (boss) REFERENCES t (id) DISABLE NOVALIDATE)"
     )
-    with pytest.raises(UnsupportedStatementError, match="to itself"):
-        both.acidsql(f"CREATE TABLE t {columns} {ACID}")
-    assert both.acidsql("SHOW TABLES") == []
-    both.theirs(f"CREATE TABLE t {columns} {ACID}")
+    getattr(both, definer)(f"CREATE TABLE t {columns} {ACID}")
     both.acidsql("INSERT INTO t VALUES (1, NULL), (2, 1)")
     both.acidsql("UPDATE t SET boss = 2 WHERE id = 1")
     assert values(both.same("t", 2)) == {("1", "2"), ("2", "1")}
     before = both.acidsql("SHOW CREATE TABLE t")
     assert f"{both.database}_fk" in str(before)
+    assert f"{both.database}_fk" in str(both.theirs("DESCRIBE FORMATTED t"))
     with pytest.raises(UnsupportedStatementError, match=f'"{both.database}_fk"'):
         both.acidsql("ALTER TABLE t CHANGE COLUMN boss chief int")
     assert both.acidsql("SHOW CREATE TABLE t") == before
     both.acidsql(f"ALTER TABLE t DROP CONSTRAINT {both.database}_fk")
     both.acidsql("ALTER TABLE t CHANGE COLUMN boss chief int")
     assert values(both.same("t", 2)) == {("1", "2"), ("2", "1")}
+    with pytest.raises(UnsupportedStatementError, match="to itself"):
+        both.acidsql("ALTER TABLE t ADD FOREIGN KEY (chief) REFERENCES t (id) DISABLE NOVALIDATE")
+
+
+def test_a_table_is_made_with_its_constraints_or_not_at_all(both: OneMetastore) -> None:
+    """The metastore keeps texts of 400 characters."""
+    text = "n <> 1" + " AND n <> 12345" * 30
+    with pytest.raises(UnsupportedStatementError, match="400 characters"):
+        both.acidsql(f"CREATE TABLE t (id int NOT NULL, n int CHECK ({text}) ENABLE) {ACID}")
+    assert both.acidsql("SHOW TABLES") == []
 
 
 def test_quotes_inside_of_texts(both: OneMetastore) -> None:
