@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acidsql.grammar.instants import hive_instants
-from acidsql.grammar.quotes import escaped_quotes
+from acidsql.grammar.quotes import escaped_quotes, parted_quotes
 
 
 def hive_words(text: str) -> str:
@@ -12,3 +12,11 @@ def hive_words(text: str) -> str:
     Hive knows no ``TIMESTAMP_LTZ``, and takes ``'it''s'`` for two texts.
     """
     return hive_instants(escaped_quotes(text))
+
+
+def spark_words(text: str) -> str:
+    """The text of a query or an expression of Hive's in words that Spark reads as Hive does.
+
+    Our parser itself knows Hive's words of instants.
+    """
+    return parted_quotes(text)

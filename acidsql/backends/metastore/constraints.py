@@ -11,7 +11,7 @@ from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.sense import given
 from acidsql.errors import SqlError, UnsupportedStatementError
 from acidsql.grammar.constraint import constraint_expression, mentioned_columns
-from acidsql.grammar.hive_words import hive_words
+from acidsql.grammar.hive_words import hive_words, spark_words
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import TableName
 from acidsql.model.table import Table
@@ -194,9 +194,9 @@ def _expression(kind: ConstraintKind, parts: Sequence[Any]) -> tuple[str, tuple[
 def _text(kind: ConstraintKind, struct: Any) -> str | None:
     match kind:
         case ConstraintKind.DEFAULT:
-            return str(given(struct.default_value, "the value of a DEFAULT"))
+            return spark_words(given(struct.default_value, "the value of a DEFAULT"))
         case ConstraintKind.CHECK:
-            return str(given(struct.check_expression, "the expression of a CHECK"))
+            return spark_words(given(struct.check_expression, "the expression of a CHECK"))
         case _:
             return None
 

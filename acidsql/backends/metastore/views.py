@@ -16,6 +16,7 @@ from acidsql.backends.metastore.tables import (
     own_parameters,
 )
 from acidsql.errors import UnsupportedStatementError
+from acidsql.grammar.hive_words import spark_words
 from acidsql.model.comment import split_comment
 from acidsql.model.metastore_parameters import KEPT_BY_METASTORE
 from acidsql.model.storage_classes import STORAGE_CLASSES
@@ -50,11 +51,11 @@ def view_from(struct: Struct) -> View:
     noted = {k: v for k, v in parameters.items() if k not in _KEPT}
     noted, comment = split_comment(noted)
     descriptor = given(struct.sd, f"the columns of {name}")
-    expanded = given(struct.viewExpandedText, f"the query of view {name}")
+    expanded = spark_words(given(struct.viewExpandedText, f"the query of view {name}"))
     return View(
         name=name,
         columns=columns_from(given(descriptor.cols, f"the columns of {name}"), name),
-        original_text=struct.viewOriginalText or expanded,
+        original_text=spark_words(struct.viewOriginalText or expanded),
         expanded_text=expanded,
         parameters=noted,
         comment=comment,

@@ -90,7 +90,6 @@ def test_a_table_is_made_with_its_constraints_or_not_at_all(both: OneMetastore) 
 
 
 def test_quotes_inside_of_texts(both: OneMetastore) -> None:
-    """Hive reads two texts in ``'it''s'``, which make its."""
     both.acidsql(f"CREATE TABLE t (id int, s string DEFAULT 'it''s') {ACID}")
     both.acidsql("CREATE VIEW v AS SELECT id FROM t WHERE s = 'it''s'")
     both.acidsql("INSERT INTO t (id) VALUES (1)")
@@ -98,6 +97,21 @@ def test_quotes_inside_of_texts(both: OneMetastore) -> None:
     assert both.acidsql("SELECT * FROM t ORDER BY id") == [(1, "it's"), (2, "it's")]
     assert both.theirs("SELECT count(*) AS n FROM v") == [{"n": 2}]
     assert both.acidsql("SELECT count(*) FROM v") == [(2,)]
+
+
+def test_doubled_quotes_of_hive(both: OneMetastore) -> None:
+    """Hive reads two texts in ``'it''s'``, which make its."""
+    check = f"CONSTRAINT {both.database}_ck CHECK (c <> 'it''s') ENABLE"
+    both.theirs(f"CREATE TABLE t (id int, s string DEFAULT 'it''s', c string, {check}) {ACID}")
+    both.theirs("CREATE VIEW v AS SELECT s, \"a\"\"b\" AS ab FROM t WHERE s = 'it''s'")
+    for number, write in enumerate((both.acidsql, both.theirs), 1):
+        write(f'INSERT INTO t (id, c) VALUES ({number}, "it\'s")')
+        with pytest.raises((ConstraintViolationError, HiveError)):
+            write("INSERT INTO t (id, c) VALUES (3, 'its')")
+    assert both.acidsql("SELECT * FROM t ORDER BY id") == [(1, "its", "it's"), (2, "its", "it's")]
+    both.acidsql("ALTER VIEW v SET TBLPROPERTIES ('touched' = 'yes')")
+    assert both.acidsql("SELECT * FROM v") == [("its", "ab"), ("its", "ab")]
+    assert both.theirs("SELECT * FROM v") == [{"s": "its", "ab": "ab"}] * 2
 
 
 @pytest.mark.parametrize("definer", ["acidsql", "theirs"])

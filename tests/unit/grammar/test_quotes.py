@@ -1,6 +1,6 @@
 import pytest
 
-from acidsql.grammar.quotes import escaped_quotes
+from acidsql.grammar.quotes import escaped_quotes, parted_quotes
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,18 @@ from acidsql.grammar.quotes import escaped_quotes
 def test_quotes_inside_of_texts(spark, hive):
     assert escaped_quotes(spark) == hive
     assert escaped_quotes(hive) == hive
+
+
+@pytest.mark.parametrize(
+    ("hive", "spark"),
+    [
+        ("SELECT 'it''s', x", "SELECT 'it' 's', x"),
+        ("''''", "'' ''"),
+        ("""'a""b' || "c''d" || "e""f" """, """'a""b' || "c''d" || "e" "f" """),
+        (r"'a\\''b\''", r"'a\\' 'b\''"),
+        (r"""'a\"''\"b'""", r"""'a\"' '\"b'"""),
+    ],
+)
+def test_doubled_quotes_of_hive(hive, spark):
+    assert parted_quotes(hive) == spark
+    assert parted_quotes(spark) == escaped_quotes(spark) == spark
