@@ -61,7 +61,7 @@ def session(spark: Any, tmp_path: Path) -> Iterator[Session]:
 
 def test_what_acidsql_gives(session: Session) -> None:
     others = documented()
-    assert len(others) == 19
+    assert len(others) == 20
     for other in others:
         [(value, *_), *_] = session.execute(f"SELECT {other.expression} FROM {NUMBERS}").fetchall()
         assert shown(value) == other.ours != other.hive, other.expression
@@ -69,7 +69,11 @@ def test_what_acidsql_gives(session: Session) -> None:
 
 def test_what_gives_the_value_of_hive(session: Session) -> None:
     known = [other for other in documented() if other.instead != "–"]
-    assert len(known) == 13
+    assert len(known) == 14
     for other in known:
         [(value, *_), *_] = session.execute(f"SELECT {other.instead} FROM {NUMBERS}").fetchall()
         assert shown(value) == other.hive, other.instead
+
+
+def test_what_is_null_belongs_to(session: Session) -> None:
+    assert session.execute("SELECT 1 <> NULL IS NULL").fetchall() == [(True,)]

@@ -18,6 +18,7 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
     "spark.sql.files.ignoreCorruptFiles": "true",
     "spark.sql.files.ignoreMissingFiles": "true",
+    "spark.sql.legacy.charVarcharAsString": "true",
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "true",
     "spark.sql.parser.escapedStringLiterals": "true",
     "spark.sql.sources.useV1SourceList": "",
@@ -52,6 +53,15 @@ def test_string_literals_are_those_of_the_grammar(session):
     session.execute(r'INSERT INTO t (id, v) SELECT 3, "a\\b"')
     assert session.execute("SELECT v FROM t").fetchall() == [("a\\b",)] * 3
     assert session.execute(r'DELETE FROM t WHERE v = "a\\b"').rows_deleted == 3
+
+
+def test_spaces_at_the_end_of_a_char_do_not_count(session):
+    session.execute("CREATE TABLE c (c char(5)) TBLPROPERTIES ('transactional' = 'true')")
+    session.execute("INSERT INTO c VALUES ('ab'), ('cd')")
+    session.execute("INSERT INTO c SELECT c FROM c WHERE c = 'ab'")
+    assert session.execute("SELECT count(*) FROM c WHERE c = 'ab'").fetchall() == [(2,)]
+    assert session.execute("DELETE FROM c WHERE c IN ('ab', 'ef')").rows_deleted == 2
+    assert session.execute("SELECT * FROM c").fetchall() == [("cd   ",)]
 
 
 def test_names_are_matched_in_lower_case(session):

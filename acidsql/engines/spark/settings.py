@@ -21,11 +21,12 @@ ANALYSIS: Mapping[str, str] = {
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
     "spark.sql.caseSensitive": "false",
+    "spark.sql.legacy.charVarcharAsString": "false",
 }
 """Settings under which a text means to Spark what it means to the grammar.
 
 Spark replaces no ``${…}``, undoes escapes, takes double quotes for those of strings and ``'it''s'``
-for one string; T and t are one name.
+for one string; T and t are one name; the spaces at the end of a char do not count.
 """
 
 PUSHED_NESTED = "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources"

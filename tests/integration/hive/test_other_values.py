@@ -21,3 +21,8 @@ def test_what_hive_gives(hive: Hive) -> None:
                 hive.run(query)
             continue
         assert shown(hive.run(query)[0]["v"]) == other.hive, other.expression
+
+
+def test_what_is_null_belongs_to(hive: Hive) -> None:
+    assert hive.run("SELECT 1 <> NULL IS NULL AS v") == [{"v": hive.version == 4}]
+    assert hive.run("SELECT (1 <> NULL) IS NULL AS v") == [{"v": True}]
