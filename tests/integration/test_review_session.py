@@ -21,6 +21,7 @@ SETTINGS = {
     "spark.sql.legacy.charVarcharAsString": "true",
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "true",
     "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.parser.quotedRegexColumnNames": "true",
     "spark.sql.sources.useV1SourceList": "",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
 }
@@ -243,3 +244,60 @@ def test_a_frame_in_a_session_that_tells_cases_apart(spark, tmp_path):
         for frame in frames:
             assert sorted(map(tuple, frame.collect())) == [(2, "b"), (3, "c")]
             assert [tuple(r) for r in frame.where("id = 2").collect()] == [(2, "b")]
+
+
+@pytest.fixture
+def others(spark):
+    """Makes another session, with `SETTINGS`, the active one; returns Spark's object for it."""
+    sessions, other = spark._jvm.SparkSession, spark.newSession()
+    for key, value in SETTINGS.items():
+        other.conf.set(key, value)
+    before = sessions.getActiveSession()
+
+    def activate():
+        sessions.setActiveSession(other._jsparkSession)
+        return other._jsparkSession
+
+    yield activate
+    if before.isDefined():
+        sessions.setActiveSession(before.get())
+    else:
+        sessions.clearActiveSession()
+
+
+def test_settings_of_another_session_that_is_active(spark, tmp_path, others):
+    with acidsql.connect(str(tmp_path), spark=spark) as session:
+
+        def run(sql):
+            other = others()
+            rows = session.execute(sql).fetchall()
+            assert spark._jvm.SparkSession.getActiveSession().get() == other
+            return rows
+
+        run(
+            "CREATE TABLE t (id int, `a.b` string, at timestamp)"
+            " TBLPROPERTIES ('transactional' = 'true')"
+        )
+        run(r"INSERT INTO t SELECT id, 'a\\b', TIMESTAMP '2020-03-08 02:30:00' FROM range(3)")
+        run(r"UPDATE t SET `a.b` = 'it''s' WHERE `a.b` = 'a\\b' AND ID = 1")
+        run(
+            r"MERGE INTO t USING (SELECT 2 AS k UNION ALL SELECT 3) s ON id = k"
+            r" WHEN MATCHED AND `a.b` = 'a\\b' THEN UPDATE SET `a.b` = 'c\\d'"
+            r" WHEN NOT MATCHED THEN INSERT (id) VALUES (k)"
+        )
+        run(r"DELETE FROM t WHERE `a.b` = 'a\\b'")
+        rows = run(r"SELECT Id, `a.b`, at, 'a\\b' FROM t ORDER BY id")
+    at = datetime.datetime(2020, 3, 8, 2, 30)
+    assert rows == [(1, "it's", at, "a\\b"), (2, "c\\d", at, "a\\b"), (3, None, None, "a\\b")]
+
+
+def test_a_thread_without_an_active_session(session):
+    """Also in a thread, where Spark knows no session, its settings are those of the session."""
+
+    def insert():
+        session.execute("INSERT INTO t (id, ts) SELECT 1, TIMESTAMP '2020-03-08 02:30:00'")
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(insert).result()
+    moment = datetime.datetime(2020, 3, 8, 2, 30)
+    assert session.execute("SELECT ts FROM t").fetchall() == [(moment,)]

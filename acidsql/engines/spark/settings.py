@@ -10,7 +10,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
+
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,11 +25,13 @@ ANALYSIS: Mapping[str, str] = {
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
     "spark.sql.caseSensitive": "false",
     "spark.sql.legacy.charVarcharAsString": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
 }
 """Settings under which a text means to Spark what it means to the grammar.
 
 Spark replaces no ``${…}``, undoes escapes, takes double quotes for those of strings and ``'it''s'``
-for one string; T and t are one name; the spaces at the end of a char do not count.
+for one string; T and t are one name; the spaces at the end of a char do not count; a name in back
+quotes is no pattern.
 """
 
 PUSHED_NESTED = "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources"
@@ -62,13 +67,39 @@ PLANNING: Mapping[str, Wanted] = {PUSHED_NESTED: _without_orc, V1_READERS: _with
 """Settings that must hold while Spark makes a physical plan of one of our scans."""
 
 
+_SESSIONS = "org.apache.spark.sql.classic.SparkSession"
+_OTHER_SETTINGS = "the settings of another session may count, if that one is active"
+
+
 @contextmanager
 def for_statement(spark: SparkSession) -> Iterator[None]:
-    """Hold `ANALYSIS` and `PLANNING` while a statement is analysed and run, or rows are read."""
+    """Hold `ANALYSIS` and `PLANNING` while a statement is analysed and run, or rows are read.
+
+    The session is the active one of this thread as long.
+    """
     with ExitStack() as held:
+        undo = by_gateway(spark, lambda java: _make_active(java, spark), _OTHER_SETTINGS)
+        if undo is not None:
+            held.callback(undo)
         for key, value in {**ANALYSIS, **PLANNING}.items():
             held.enter_context(configured(spark, key, value))
         yield
+
+
+def _make_active(java: JavaClasses, spark: SparkSession) -> Callable[[], None] | None:
+    """Make a session the active one of this thread. Returns what undoes it, None if it was that.
+
+    Spark's parsers ask the active session for settings, whichever session they belong to. A thread
+    may have another one, since PySpark's createDataFrame makes its session active, or none.
+    """
+    sessions, ours = java(_SESSIONS), spark._jsparkSession
+    before = sessions.getActiveSession()
+    if before.contains(ours):
+        return None
+    sessions.setActiveSession(ours)
+    if not before.isDefined():
+        return sessions.clearActiveSession
+    return partial(sessions.setActiveSession, before.get())
 
 
 def keep_for_frames(spark: SparkSession) -> None:
