@@ -97,9 +97,9 @@ def _make_active(java: JavaClasses, spark: SparkSession) -> Callable[[], None] |
     if before.contains(ours):
         return None
     sessions.setActiveSession(ours)
-    if not before.isDefined():
-        return sessions.clearActiveSession
-    return partial(sessions.setActiveSession, before.get())
+    if before.isDefined():
+        return partial(sessions.setActiveSession, before.get())
+    return partial(sessions.clearActiveSession)
 
 
 def keep_for_frames(spark: SparkSession) -> None:
