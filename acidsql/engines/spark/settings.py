@@ -41,6 +41,8 @@ _guard = threading.Lock()
 _held: dict[tuple[int, str], tuple[str | None, int]] = {}
 """By session and key: the value from before, and how many blocks need ours."""
 
+_defaults: dict[str, str | None] = {}
+
 Wanted = str | Callable[[str | None], str | None]
 """A value, or a function from the present value to the wanted one."""
 
@@ -115,7 +117,7 @@ def keep_for_frames(spark: SparkSession) -> None:
             wanted = _value(value, before)
             if depth:
                 _held[place] = (wanted, depth)
-            elif wanted != before:
+            elif not _is(spark, key, before, wanted):
                 _set(spark, key, wanted)
 
 
@@ -128,8 +130,9 @@ def configured(spark: SparkSession, key: str, value: Wanted) -> Iterator[None]:
     place = (id(spark), key)
     with _guard:
         before, depth = _held.get(place, (spark.conf.get(key, None), 0))
-        if depth == 0 and before != _value(value, before):  # Spark logs a warning for some settings
-            _set(spark, key, _value(value, before))
+        wanted = _value(value, before)
+        if depth == 0 and not _is(spark, key, before, wanted):
+            _set(spark, key, wanted)
         _held[place] = (before, depth + 1)
     try:
         yield
@@ -139,7 +142,7 @@ def configured(spark: SparkSession, key: str, value: Wanted) -> Iterator[None]:
             _held[place] = (before, depth - 1)
             if depth == 1:
                 del _held[place]
-                if before != _value(value, before):
+                if not _is(spark, key, before, _value(value, before)):
                     _set(spark, key, before)
 
 
@@ -169,6 +172,27 @@ def ansi(spark: SparkSession) -> AbstractContextManager[None]:
 
 def _value(wanted: Wanted, before: str | None) -> str | None:
     return wanted if isinstance(wanted, str) else wanted(before)
+
+
+def _is(spark: SparkSession, key: str, value: str | None, wanted: str | None) -> bool:
+    """Whether a setting has the wanted value already. It is unset if ``value`` is None.
+
+    To set one takes two calls, and for some settings Spark logs a warning.
+    """
+    return value == wanted or (value is None and wanted == _default(spark, key))
+
+
+def _default(spark: SparkSession, key: str) -> str | None:
+    """What an unset setting counts as; None for a setting that Spark does not know."""
+    if key not in _defaults:
+        try:
+            found = spark.conf.get(key)
+        except Exception:
+            found = None  # what Spark raises depends on its version
+        if spark.conf.get(key, None) is not None:
+            return None  # somebody has set it meanwhile
+        _defaults[key] = found
+    return _defaults[key]
 
 
 def _set(spark: SparkSession, key: str, value: str | None) -> None:

@@ -12,12 +12,16 @@ class Conf:
 
     def __init__(self, **values: str) -> None:
         self.values = values
+        self.sets = 0
 
-    def get(self, key: str, default: str | None) -> str | None:
-        return self.values.get(key, default)
+    def get(self, key: str, *default: str | None) -> str | None:
+        if not default:
+            return self.values.get(key) or {"known": "usual"}[key]
+        return self.values.get(key, *default)
 
     def set(self, key: str, value: str) -> None:
         self.values[key] = value
+        self.sets += 1
 
     def unset(self, key: str) -> None:
         del self.values[key]
@@ -39,6 +43,17 @@ def test_a_setting_is_set_back(before: dict[str, str]):
         raise ValueError("stop")
 
     assert spark.conf.values == before
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sets"),
+    [("known", "usual", 0), ("known", "other", 1), ("unknown", "usual", 1)],
+)
+def test_what_spark_does_by_itself_is_not_set(key: str, value: str, sets: int):
+    spark = Spark()
+    with configured(spark, key, value):
+        assert spark.conf.sets == sets
+    assert spark.conf.values == {}
 
 
 def test_overlapping_blocks():
