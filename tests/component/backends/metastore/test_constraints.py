@@ -35,6 +35,13 @@ CHECK = Constraint(ConstraintKind.CHECK, "ck", ("id", "k"), text="id > 1 OR `K` 
 ALL = (PRIMARY, FOREIGN, UNIQUE, NOT_NULL, DEFAULT, CHECK)
 
 
+FIELDS = (
+    "primaryKeys", "foreignKeys", "uniqueConstraints", "notNullConstraints",
+    "defaultConstraints", "checkConstraints",
+)  # fmt: skip
+"""The fields of CreateTableRequest, in the order of create_table_with_constraints."""
+
+
 class Constraints:
     """The handlers of a server that keeps the constraints of one table."""
 
@@ -42,12 +49,20 @@ class Constraints:
         self.kept: dict[str, list[Any]] = {}
         self.dropped: list[str] = []
 
-    def adding(self, field: str, of_request: str) -> Callable[[Any], None]:
-        def add(request: Any) -> None:
-            # In Hive the columns of a key come in any order.
-            self.kept.setdefault(field, [])[:0] = getattr(request, of_request)[::-1]
+    def create_table_req(self, request: Any) -> None:
+        for field in FIELDS:
+            self.add(field, getattr(request, field))
 
-        return add
+    def create_table_with_constraints(self, table: Any, *lists: list[Any]) -> None:
+        for field, structs in zip(FIELDS, lists, strict=True):
+            self.add(field, structs)
+
+    def add(self, field: str, structs: list[Any]) -> None:
+        # In Hive the columns of a key come in any order.
+        self.kept.setdefault(field, [])[:0] = structs[::-1]
+
+    def adding(self, field: str, of_request: str) -> Callable[[Any], None]:
+        return lambda request: self.add(field, getattr(request, of_request))
 
     def drop_constraint(self, request: Any) -> None:
         self.dropped.append(request.constraintname)
@@ -73,7 +88,8 @@ class Constraints:
             assert (request.dbName, request.tblName, request.catName) == ("default", "t", "hive")
             return hms.AllTableConstraintsResponse(hms.SQLAllTableConstraints(**self.kept))
 
-        return {**self.changes, "get_all_table_constraints": every}
+        create = {"create_table_req": self.create_table_req}
+        return {**self.changes, **create, "get_all_table_constraints": every}
 
     @property
     def of_hive3(self) -> dict[str, Callable[..., Any]]:
@@ -85,7 +101,8 @@ class Constraints:
             "defaultConstraints": hms.DefaultConstraintsResponse,
             "checkConstraints": hms.CheckConstraintsResponse,
         }
-        found = dict(self.changes)
+        create = {"create_table_with_constraints": self.create_table_with_constraints}
+        found = {**self.changes, **create}
         for field, response in responses.items():
             name = "".join(f"_{c.lower()}" if c.isupper() else c for c in field)
             found[f"get_{name}"] = lambda _, f=field, r=response: r(self.kept.get(f, []))
@@ -122,7 +139,7 @@ def metastore() -> Iterator[Open]:
 def test_constraints_come_back_as_they_were_given(metastore: Open, hive: int) -> None:
     kept = Constraints()
     handlers = kept.of_hive4 if hive == 4 else kept.of_hive3
-    _, store = metastore(**handlers, create_table_req=lambda _: None)
+    _, store = metastore(**handlers)
     store.create_table(replace(TABLE, constraints=ALL))
     assert store.table(T).constraints == ALL
     (check,) = kept.kept["checkConstraints"]
@@ -131,7 +148,7 @@ def test_constraints_come_back_as_they_were_given(metastore: Open, hive: int) ->
 
 def test_a_metastore_keeps_hives_words_for_instants(metastore: Open) -> None:
     kept = Constraints()
-    _, store = metastore(**kept.of_hive4, create_table_req=lambda _: None)
+    _, store = metastore(**kept.of_hive4)
     default = replace(DEFAULT, text="TIMESTAMP_LTZ '2005-01-03 02:01:00 GMT'")
     check = replace(CHECK, text="CAST(k AS TIMESTAMP_LTZ                  ) > id")
     store.create_table(replace(TABLE, constraints=(default, check)))
@@ -157,7 +174,7 @@ def test_a_cast_of_hives_cuts_the_text(metastore: Open) -> None:
 def test_only_what_differs_is_dropped_and_added(metastore: Open) -> None:
     kept = Constraints()
     altered = {"alter_table_req": lambda _: hms.AlterTableResponse()}
-    server, store = metastore(**kept.of_hive4, **altered, create_table_req=lambda _: None)
+    server, store = metastore(**kept.of_hive4, **altered)
     store.create_table(replace(TABLE, constraints=ALL))
     asked = len(server.names)
     other = replace(DEFAULT, text="6")
@@ -238,7 +255,7 @@ def test_constraints_of_a_renamed_column_are_dropped_before_and_added_after(
 ) -> None:
     kept = Constraints()
     handlers = {"alter_table_req": lambda _: hms.AlterTableResponse(), **kept.of_hive4}
-    server, store = metastore(**handlers, create_table_req=lambda _: None)
+    server, store = metastore(**handlers)
     store.create_table(replace(TABLE, constraints=(UNIQUE, NOT_NULL)))
     asked = len(server.names)
     new = replace(TABLE.columns[0], name="key")
@@ -253,8 +270,9 @@ def test_constraints_of_a_renamed_column_are_dropped_before_and_added_after(
 
 
 def test_a_text_that_the_metastore_would_cut(metastore: Open) -> None:
-    _, store = metastore(**Constraints().of_hive4, create_table_req=lambda _: None)
+    server, store = metastore(**Constraints().of_hive4)
     long = replace(CHECK, text="id > 1" + " OR id > 1" * 40)
     table: Table = replace(TABLE, constraints=(long,))
     with pytest.raises(UnsupportedStatementError, match="longer than 400 characters"):
         store.create_table(table)
+    assert "create_table_req" not in server.names
