@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from acidsql.grammar.instants import hive_instants
+from acidsql.grammar.lexer import UnclosedError
 from acidsql.grammar.quotes import escaped_quotes, parted_quotes
 
 
@@ -17,6 +18,10 @@ def hive_words(text: str) -> str:
 def spark_words(text: str) -> str:
     """The text of a query or an expression of Hive's in words that Spark reads as Hive does.
 
-    Our parser itself knows Hive's words of instants.
+    Our parser itself knows Hive's words of instants. Any program may have written the text. One
+    with an unclosed quote or comment comes back as it is, for the parser to refuse.
     """
-    return parted_quotes(text)
+    try:
+        return parted_quotes(text)
+    except UnclosedError:
+        return text

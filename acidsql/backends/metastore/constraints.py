@@ -235,7 +235,10 @@ def _structs(table: TableName, constraint: Constraint) -> Iterator[Any]:
 
 
 def _short_text(constraint: Constraint) -> str:
-    """The text of a constraint in Hive's words."""
+    """The text of a constraint in Hive's words.
+
+    UnsupportedStatementError if it is too long for the metastore.
+    """
     text = hive_words(constraint.text)
     if len(text) > _LENGTH_MAX:
         raise UnsupportedStatementError(

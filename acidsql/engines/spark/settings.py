@@ -42,6 +42,7 @@ _held: dict[tuple[int, str], tuple[str | None, int]] = {}
 """By session and key: the value from before, and how many blocks need ours."""
 
 _defaults: dict[str, str | None] = {}
+"""By key: what the setting counts as while it is unset."""
 
 Wanted = str | Callable[[str | None], str | None]
 """A value, or a function from the present value to the wanted one."""

@@ -1,5 +1,6 @@
 import pytest
 
+from acidsql.grammar.hive_words import spark_words
 from acidsql.grammar.quotes import escaped_quotes, parted_quotes
 
 
@@ -34,3 +35,8 @@ def test_quotes_inside_of_texts(spark, hive):
 def test_doubled_quotes_of_hive(hive, spark):
     assert parted_quotes(hive) == spark
     assert parted_quotes(spark) == escaped_quotes(spark) == spark
+
+
+@pytest.mark.parametrize("end", ["'open", '"open', "`open", "/* open"])
+def test_a_text_of_another_program_that_is_not_closed(end):
+    assert spark_words(f"'it''s' {end}") == f"'it''s' {end}"
