@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
+from acidsql.grammar.escapes import string_value
 from acidsql.grammar.lexer import Kind, Source, Token
 from acidsql.grammar.near import near_clause
 from acidsql.statements.fragment import Identifier, TableRef
@@ -297,45 +298,6 @@ def refuse_catalog(source: Source, offset: int) -> NoReturn:
         offset,
         hint="Name the table as database.table; catalogs are not supported.",
     )
-
-
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
-
-
-def string_value(literal: str) -> str:
-    r"""The value of a string literal, by the rules of Spark's unescapeSQLString.
-
-    >>> string_value(r"'it\'s\t\u0041 100\%'")
-    "it's\tA 100\\%"
-    """
-    if literal[0] in "rR":
-        return literal[2:-1]
-    body, out, at = literal[1:-1], [], 0
-    while at < len(body):
-        char = body[at]
-        if char != "\\" or at + 1 >= len(body):
-            out.append(char)
-            at += 1
-            continue
-        for size, prefix, base, digits in ((5, "u", 16, 4), (9, "U", 16, 8), (3, "", 8, 3)):
-            code = body[at + 1 : at + 1 + size]
-            number = code[len(prefix) :]
-            if code.startswith(prefix) and len(number) == digits and _is_number(number, base):
-                out.append(chr(int(number, base)))
-                at += 1 + size
-                break
-        else:
-            escaped = body[at + 1]
-            # Spark keeps the backslash of \% and \_: LIKE needs it.
-            out.append("\\" + escaped if escaped in "%_" else _ESCAPES.get(escaped, escaped))
-            at += 2
-    return "".join(out)
-
-
-def _is_number(digits: str, base: int) -> bool:
-    if base == 8:
-        return digits[0] in "0123" and all(c in "01234567" for c in digits)
-    return all(c in "0123456789abcdefABCDEF" for c in digits)
 
 
 def _is_symbol(token: Token, *symbols: str) -> bool:

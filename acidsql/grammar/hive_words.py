@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from acidsql.grammar.escapes import hive_escapes, spark_escapes
 from acidsql.grammar.instants import hive_instants
 from acidsql.grammar.lexer import UnclosedError
 from acidsql.grammar.quotes import escaped_quotes, parted_quotes
 
 
 def hive_words(text: str) -> str:
-    """The text of a query or an expression in words that Hive reads as Spark does.
+    r"""The text of a query or an expression in words that Hive reads as Spark does.
 
-    Hive knows no ``TIMESTAMP_LTZ``, and takes ``'it''s'`` for two texts.
+    Hive knows no ``TIMESTAMP_LTZ`` and no raw texts, and takes ``'it''s'`` for two texts.
     """
-    return hive_instants(escaped_quotes(text))
+    return hive_instants(hive_escapes(escaped_quotes(text)))
 
 
 def spark_words(text: str) -> str:
@@ -22,6 +23,6 @@ def spark_words(text: str) -> str:
     with an unclosed quote or comment comes back as it is, for the parser to refuse.
     """
     try:
-        return parted_quotes(text)
+        return spark_escapes(parted_quotes(text))
     except UnclosedError:
         return text

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from acidsql.grammar.casts import cast_places
-from acidsql.grammar.cursor import string_value
+from acidsql.grammar.escapes import string_value
 from acidsql.grammar.lexer import Kind, Source, Token, lex
 
 _WORD = "TIMESTAMP_LTZ"

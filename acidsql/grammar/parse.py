@@ -26,6 +26,7 @@ from acidsql.grammar.database import (
     parse_use,
 )
 from acidsql.grammar.delete import parse_delete
+from acidsql.grammar.escapes import refuse_no_characters
 from acidsql.grammar.explain import parse_explain_words
 from acidsql.grammar.export_table import parse_export, parse_import
 from acidsql.grammar.fragment import starts_query
@@ -164,6 +165,7 @@ def parse(
                 hint="execute_script and acidsql run take several statements.",
             )
     refuse_deep(source)
+    refuse_no_characters(source)
     statement = _statement(cursor)
     cursor.expect_end()
     if arguments is not None and not isinstance(statement, Explain):

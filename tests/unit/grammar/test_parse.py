@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.errors import DependencyError, SqlSyntaxError, UnsupportedStatementError
-from acidsql.grammar.cursor import string_value
+from acidsql.grammar.escapes import string_value
 from acidsql.grammar.dialect import new_parser
 from acidsql.grammar.parse import parse
 from acidsql.statements import Insert, Merge, Update
@@ -183,7 +183,8 @@ def test_rows_of_values_have_trees() -> None:
     [
         (r"'a\\b'", "a\\b"),
         (r"'\n\0\Z'", "\n\0\x1a"),
-        (r"'\101\x'", "Ax"),
+        (r"'\101\x\201\18'", "Ax20118"),
+        (r"'\ud83d\ude00\ud83'", "😀ud83"),
         (r"'\U0001F600'", "😀"),
         (r"'\%\_'", r"\%\_"),
         (r"R'\n'", r"\n"),

@@ -1,0 +1,111 @@
+r"""Escapes inside of texts: their values, and texts that mean the same to Spark and to Hive.
+
+Only Spark knows raw texts, as ``r'\d'``, and characters by eight hexadecimal digits, as
+``'\U0001F600'``. To Hive that is U0001F600 (BaseSemanticAnalyzer.unescapeSQLString).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+
+from acidsql.grammar.lexer import Kind, Source, lex
+
+_ESCAPE = re.compile(
+    r"""\\(?:u(?P<unit>[0-9a-fA-F]{4}) | U(?P<code>[0-9a-fA-F]{8}) | (?P<octal>[01][0-7]{2})
+        | (?P<other>.))""",
+    re.VERBOSE | re.DOTALL,
+)
+_OTHERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
+_RAW = ("r", "R")
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def string_value(literal: str) -> str:
+    r"""The value of a string literal, by the rules of Spark's unescapeSQLString.
+
+    >>> string_value(r"'it\'s\t\u0041 100\%'")
+    "it's\tA 100\\%"
+    """
+    if literal.startswith(_RAW):
+        return literal[2:-1]
+    text = _ESCAPE.sub(_value, literal[1:-1])
+    # '\ud83d\ude00' has two halves of one character.
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def refuse_no_characters(source: Source) -> None:
+    r"""Raise SqlSyntaxError for a text like ``'\U00110000'`` or ``'\ud83d'``.
+
+    Spark would make other characters of it.
+    """
+    if "\\u" not in source.text.lower():
+        return
+    for token in source.tokens:
+        if token.kind is Kind.STRING and not token.text.startswith(_RAW):
+            for escape in _ESCAPE.finditer(token.text):
+                if int(escape["code"] or "0", 16) > sys.maxunicode:
+                    source.syntax_error(
+                        f"there is no character {escape[0]}", token.start + escape.start()
+                    )
+            if _HALF.search(string_value(token.text)):
+                source.syntax_error("a text with half of a character", token.start)
+
+
+def hive_escapes(text: str) -> str:
+    r"""The text of a query or an expression with escapes that Hive knows.
+
+    >>> hive_escapes(r"c LIKE r'\d' || '\n\U0001F600'")
+    "c LIKE '\\\\d' || '\\n\\ud83d\\ude00'"
+    """
+    return _with_texts(text, _of_hive)
+
+
+def spark_escapes(text: str) -> str:
+    r"""The text of a query or an expression of Hive's without escapes that only Spark knows.
+
+    >>> spark_escapes(r"'\n\U0001F600'")
+    "'\\nU0001F600'"
+    """
+    return _with_texts(text, _of_spark)
+
+
+def _value(escape: re.Match[str]) -> str:
+    digits = escape["unit"] or escape["code"]
+    if digits:
+        return chr(int(digits, 16))
+    if escape["octal"]:
+        return chr(int(escape["octal"], 8))
+    # Spark keeps the backslash of \% and \_: LIKE needs it.
+    other = escape["other"]
+    return escape[0] if other in "%_" else _OTHERS.get(other, other)
+
+
+def _with_texts(text: str, changed: Callable[[str], str]) -> str:
+    """The text with each of its literals ``changed``."""
+    pieces, at = [], 0
+    if "\\" in text or any(letter + quote in text for letter in _RAW for quote in "'\""):
+        for token in lex(text):
+            if token.kind is Kind.STRING:
+                pieces += [text[at : token.start], changed(token.text)]
+                at = token.end
+    return "".join([*pieces, text[at:]])
+
+
+def _of_spark(literal: str) -> str:
+    if literal.startswith(_RAW):
+        return literal
+    return _ESCAPE.sub(lambda escape: escape[0][1:] if escape["code"] else escape[0], literal)
+
+
+def _of_hive(literal: str) -> str:
+    if literal.startswith(_RAW):
+        return literal[1:].replace("\\", r"\\")
+    return _ESCAPE.sub(lambda escape: _units(escape) if escape["code"] else escape[0], literal)
+
+
+def _units(escape: re.Match[str]) -> str:
+    """The character of ``\\U…`` by four digits at a time, as Hive reads them: in UTF-16."""
+    units = _value(escape).encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
