@@ -72,7 +72,8 @@ def refuse_length(source: Source, index: int) -> None:
 
 def _whole(sample: exp.Expr, part: str, source: Source, base: int) -> int:
     text = sample.args[part].name
-    if not (text.isascii() and text.isdigit() and int(text) <= _COUNT_MAX):
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_COUNT_MAX))
+    if not is_number or int(text) > _COUNT_MAX:
         _refuse(sample, source, base, "TABLESAMPLE (BUCKET x OUT OF y) takes two whole numbers")
     return int(text)
 

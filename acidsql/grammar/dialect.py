@@ -13,6 +13,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from acidsql.errors import DependencyError
+from acidsql.grammar.escapes import string_value
 from acidsql.grammar.text_casts import CHAR_TYPES
 
 
@@ -298,7 +299,16 @@ def _tokenize(code: str) -> list[Token]:
         tokens = _DIALECT.tokenize(code)
     except TokenError:
         raise PlacedParseError("this is not understood", 0) from None
+    if "\\" in code:
+        _read_escapes(tokens, code)
     return _join_hex_strings(tokens) if _SPACED_HEX.search(code) else tokens
+
+
+def _read_escapes(tokens: list[Token], code: str) -> None:
+    """Give each string the value that Spark reads. Not all versions of sqlglot know the escapes."""
+    for token in tokens:
+        if token.token_type is TokenType.STRING:
+            token.text = string_value(code[token.start : token.end + 1])
 
 
 def _join_hex_strings(tokens: list[Token]) -> list[Token]:

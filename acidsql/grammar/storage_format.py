@@ -163,7 +163,8 @@ def require_serde(cursor: Cursor, serde: Serde, stored_as: str | None) -> None:
 
 def _delimiter(cursor: Cursor, text: str, offset: int, what: str) -> str:
     """The character that a text is, or whose number it is. ``what`` names the clause."""
-    character = chr(int(text)) if text.isdigit() and int(text) < 128 else text
+    is_code = text.isascii() and text.isdigit() and len(text) <= 3 and int(text) < 128
+    character = chr(int(text)) if is_code else text
     if len(character) != 1 or ord(character) > 127 or character in "\r\n\0":
         cursor.source.refuse(
             f"{what} takes one ASCII character", offset, hint="Write ',' or '\\t'."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ PRIMITIVES = (
     "void",
 )
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_COUNT = re.compile(r"[0-9]{1,9}")
 DECIMAL_DIGITS_MAX = 38
 """The digits of the widest decimals, in Hive and in Spark."""
 
@@ -302,7 +304,7 @@ class _TypeParser:
             return []
         end = self.text.find(")", self.at)
         parts = self.text[self.at : end].split(",") if end >= 0 else [""]
-        if not all(part.strip().isdigit() for part in parts):
+        if not all(_COUNT.fullmatch(part.strip()) for part in parts):
             raise ValueError(f"expected numbers in the type {self.text!r}")
         self.at = end + 1
         return [int(part) for part in parts]

@@ -185,9 +185,9 @@ def _argument(arguments: Arguments, name: str) -> Literal:
 def _number(text: str) -> int | Decimal:
     if len(text) > _DIGITS_MAX:
         raise NotLiteral  # longer than any SQL number
-    if text.isdigit():
+    if text.isascii() and text.isdigit():
         return int(text)
-    if re.fullmatch(r"\d+\.\d*|\.\d+", text):
+    if re.fullmatch(r"\d+\.\d*|\.\d+", text, re.ASCII):
         return Decimal(text)
     raise NotLiteral  # a number with an exponent is a double, which Spark converts
 

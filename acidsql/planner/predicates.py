@@ -190,6 +190,8 @@ def _is_text(kind: ColumnType) -> bool:
 
 
 def _number_text(text: str, kind: ColumnType) -> str | None:
+    if not text.isascii():
+        return None
     if isinstance(kind, PrimitiveType) and kind.name in INTEGER_BITS:
         return text.lstrip("0") or "0" if text.isdigit() and len(text) < 19 else None
     if isinstance(kind, DecimalType):

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.errors import DependencyError, SqlSyntaxError, UnsupportedStatementError
-from acidsql.grammar.escapes import string_value
 from acidsql.grammar.dialect import new_parser
+from acidsql.grammar.escapes import string_value
 from acidsql.grammar.parse import parse
-from acidsql.statements import Insert, Merge, Update
+from acidsql.model.types import PrimitiveType
+from acidsql.planner.literals import NotLiteral, cell_text
+from acidsql.statements import Delete, Insert, Merge, Update
 from acidsql.statements.fragment import Fragment, TableRef
 from acidsql.statements.insert import ValueList
 
@@ -206,3 +208,42 @@ def test_a_parser_that_cannot_be_extended_is_named() -> None:
     with pytest.raises(DependencyError, match="interpreted classes") as raised:
         new_parser(CompiledParser)  # type: ignore[arg-type]
     assert "pip uninstall sqlglotc" in str(raised.value)
+
+
+@pytest.mark.parametrize("number", ["²", "٣", "1" * 5000])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE t (c char({}))",
+        "CREATE TABLE t (c decimal({}))",
+        "CREATE TABLE t (c int) CLUSTERED BY (c) INTO {} BUCKETS",
+        "CREATE TABLE t (c int) ROW FORMAT DELIMITED FIELDS TERMINATED BY '{}' STORED AS TEXTFILE",
+        "SELECT * FROM t TABLESAMPLE (BUCKET {} OUT OF 4)",
+        "ABORT TRANSACTIONS {}",
+    ],
+)
+def test_what_is_no_number_for_spark(statement: str, number: str) -> None:
+    with pytest.raises((SqlSyntaxError, UnsupportedStatementError)):
+        parse(statement.format(number))
+
+
+@pytest.mark.parametrize("cell", ["٣", "-٣", "٣.٥", "²"])
+def test_no_digits_of_another_script_in_values(cell: str) -> None:
+    statement = parse(f"INSERT INTO t VALUES ({cell})")
+    assert isinstance(statement, Insert)
+    assert isinstance(statement.source, ValueList)
+    [[value]] = statement.source.rows
+    assert isinstance(value, Fragment)
+    with pytest.raises(NotLiteral):
+        cell_text(value, PrimitiveType("int"), {}, "c")
+
+
+@pytest.mark.parametrize(
+    "literal", [r"'a\101'", r"'\u0041'", r"'\d\%'", r"'\U0001F600\Z'", r"'\v'", r"'\''"]
+)
+def test_strings_of_conditions_have_the_values_of_spark(literal: str) -> None:
+    """With each version of sqlglot: partitions and files are left out by these values."""
+    statement = parse(f"DELETE FROM t WHERE s = {literal}")
+    assert isinstance(statement, Delete)
+    assert statement.where is not None
+    assert statement.where.tree.right.name == string_value(literal)
