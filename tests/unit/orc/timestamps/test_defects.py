@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.orc as pa_orc
+import pytest
 
+from acidsql.errors import DependencyError
 from acidsql.layout.arrow import Array, DataType
 from acidsql.orc.exact import exact_texts
 from acidsql.orc.footer import (
@@ -100,6 +102,13 @@ def test_years_outside_1677_to_2262_cannot_be_read() -> None:
         refusal = str(error)
     assert "out of range for nanosecond resolution" in refusal, mended("Years")
     assert read_mended(content) == "9999-12-31 23:59:59.000000000"
+
+
+def test_a_pyarrow_that_gives_wrong_years_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = written_bare(YEAR_9999)
+    monkeypatch.setattr(pa, "__version__", "24.0.0")
+    with pytest.raises(DependencyError, match=r"pyarrow 24\.0\.0"):
+        read_mended(content)
 
 
 def test_a_fraction_near_1970_is_a_second_off_in_a_file_of_another_zone() -> None:
