@@ -106,6 +106,6 @@ def _of_hive(literal: str) -> str:
 
 
 def _units(escape: re.Match[str]) -> str:
-    """The character of ``\\U…`` by four digits at a time, as Hive reads them: in UTF-16."""
+    r"""The character of ``\U…`` by four digits at a time, as Hive reads them: in UTF-16."""
     units = _value(escape).encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

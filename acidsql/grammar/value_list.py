@@ -8,8 +8,8 @@ from functools import cache
 from sqlglot import exp
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.escapes import string_value
 from acidsql.grammar.dialect import parse_expression_tree
+from acidsql.grammar.escapes import string_value
 from acidsql.grammar.fragment import value
 from acidsql.grammar.lexer import Kind, Source
 from acidsql.grammar.runs import rows_of
