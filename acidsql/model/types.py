@@ -70,6 +70,16 @@ class DecimalType:
     def __str__(self) -> str:
         return f"decimal({self.precision},{self.scale})"
 
+    def is_exact_beside(self, whole: int, fraction: int) -> bool:
+        """Whether Spark compares it exactly with values of so many digits before and behind the
+        point. Both get a type that holds them; if that needs more than 38 digits, it rounds.
+
+        >>> DecimalType(38, 18).is_exact_beside(20, 2), DecimalType(38, 18).is_exact_beside(28, 10)
+        (True, False)
+        """
+        whole = max(whole, self.precision - self.scale)
+        return whole + max(fraction, self.scale) <= DECIMAL_DIGITS_MAX
+
 
 @dataclass(frozen=True, slots=True)
 class CharType:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -44,6 +44,8 @@ def scan_predicates(
         node = next((n for n in reads if is_node_of(n, ref)), None)
         if node is None:
             continue
+        if any(node is other for other in hidden_tables_of(select)):
+            return ()
         if _bends(node.args.get("sample")) or node.args.get("pivots") or node.alias_column_names:
             return ()  # WHERE does not see the table's own rows, or not under the table's names
         where = select.args.get("where")
@@ -107,50 +109,51 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
 def _predicates(
     node: exp.Expr, table: Table | View, qualifiers: set[str], arguments: Arguments, *, bare: bool
 ) -> Iterator[Predicate]:
-    def column(side: exp.Expr) -> str | None:
-        return _column(side, table, qualifiers, bare=bare)
+    for side, operators, items in _comparisons(node):
+        name = _column(side, table, qualifiers, bare=bare)
+        found = table.column(name) if name else None
+        if found is None:
+            continue
+        texts = _texts(node, items, found.type, arguments)
+        if not texts or not _is_exact(found.type, texts):
+            continue
+        if operators == ("in",):
+            yield Predicate(column=found.name, operator="in", values=tuple(texts))
+            continue
+        for operator, text in zip(operators, texts, strict=True):
+            yield Predicate(column=found.name, operator=operator, values=(text,))
 
-    def value(side: exp.Expr, name: str) -> str | None:
-        found = table.column(name)
-        return literal_text(side, found.type, arguments) if found else None
 
+def _comparisons(
+    node: exp.Expr,
+) -> Iterator[tuple[exp.Expr, tuple[Operator, ...], Sequence[exp.Expr]]]:
+    """What may be a column, and what a node compares it with, in all ways to see it.
+
+    There is an operator for each item, or "in" for all.
+    """
     operator = _OPERATORS.get(type(node))
     if operator is not None and isinstance(node, exp.Binary):
-        for left, right, op in (
-            (node.left, node.right, operator),
-            (node.right, node.left, _MIRRORED[operator]),
-        ):
-            name = column(left)
-            text = value(right, name) if name else None
-            if name and text is not None:
-                yield Predicate(column=name, operator=op, values=(text,))
+        yield node.left, (operator,), [node.right]
+        yield node.right, (_MIRRORED[operator],), [node.left]
     elif isinstance(node, exp.Between) and not node.args.get("symmetric"):
-        name = column(node.this)
-        low = value(node.args["low"], name) if name else None
-        high = value(node.args["high"], name) if name else None
-        if name and low is not None and high is not None:
-            yield Predicate(column=name, operator=">=", values=(low,))
-            yield Predicate(column=name, operator="<=", values=(high,))
+        yield node.this, (">=", "<="), [node.args["low"], node.args["high"]]
     elif isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
-        name = column(node.this)
-        texts = _listed(node, table, name, arguments) if name else []
-        if name and texts and all(t is not None for t in texts):
-            yield Predicate(
-                column=name, operator="in", values=tuple(t for t in texts if t is not None)
-            )
+        yield node.this, ("in",), node.expressions
 
 
-def _listed(node: exp.In, table: Table | View, name: str, arguments: Arguments) -> list[str | None]:
-    """The canonical text of each item of an ``IN (…)``; None for what is no literal of the type."""
-    found = table.column(name)
-    if found is None:
-        return []
-    run = node.meta.get("run")
+def _texts(
+    node: exp.Expr, items: Sequence[exp.Expr], kind: ColumnType, arguments: Arguments
+) -> list[str]:
+    """The canonical texts of the items; none if one of them is no literal of the type."""
+    run = node.meta.get("run") if isinstance(node, exp.In) else None
     if run is None:
-        return [literal_text(item, found.type, arguments) for item in node.expressions]
-    if found.type == PrimitiveType("date"):
-        return [_date_text(value) if isinstance(value, str) else None for value in run]
-    return [_argument_text(value, found.type) for value in run]
+        texts = [literal_text(item, kind, arguments) for item in items]
+    elif kind == PrimitiveType("date"):
+        texts = [_date_text(value) if isinstance(value, str) else None for value in run]
+    else:
+        texts = [_argument_text(value, kind) for value in run]
+    known = [text for text in texts if text is not None]
+    return known if len(known) == len(texts) else []
 
 
 def _column(node: exp.Expr, table: Table | View, qualifiers: set[str], *, bare: bool) -> str | None:
@@ -200,6 +203,20 @@ def _number_text(text: str, kind: ColumnType) -> str | None:
     return None
 
 
+def _is_exact(kind: ColumnType, texts: Sequence[str]) -> bool:
+    """Whether Spark compares a column with these values without rounding any.
+
+    It gives decimals and whole numbers a common type before it compares them.
+    """
+    if not isinstance(kind, DecimalType):
+        return True
+    parts = [text.lstrip("-").partition(".") for text in texts]
+    # Spark may take a whole number for one of ten digits, or of twenty.
+    whole = [len(w.lstrip("0")) if point else 10 if len(w) < 10 else 20 for w, point, _ in parts]
+    whole += [len(w) for w, _, _ in parts if len(w) > 20]
+    return kind.is_exact_beside(max(whole), max(len(fraction) for *_, fraction in parts))
+
+
 def _date_text(text: str) -> str | None:
     try:
         return datetime.date.fromisoformat(text).isoformat() if _ISO_DATE.fullmatch(text) else None
@@ -226,6 +243,15 @@ def tables_of(select: exp.Select) -> list[exp.Expr]:
     source = select.args.get("from_") or select.args.get("from")
     nodes = [source.this] if source is not None else []
     return nodes + [join.this for join in select.args.get("joins") or []]
+
+
+def hidden_tables_of(select: exp.Select) -> list[exp.Expr]:
+    """The nodes that WHERE does not see: the right sides of LEFT SEMI and LEFT ANTI joins.
+
+    A name of theirs in WHERE is that of another relation.
+    """
+    joins = select.args.get("joins") or []
+    return [join.this for join in joins if join.kind in ("SEMI", "ANTI")]
 
 
 def is_node_of(node: exp.Expr, ref: TableRef) -> bool:

@@ -103,7 +103,7 @@ spark = (
 from tests.outside_utc import assert_times_stay
 assert_times_stay(sys.argv[1], spark)
 """
-EXECUTOR_IN_BERLIN = """
+EXECUTOR_BEHIND_UTC = """
 import sys
 import acidsql
 from pyspark.sql import SparkSession
@@ -112,19 +112,30 @@ spark = (
     SparkSession.builder.master("local-cluster[1,1,512]")
     .config("spark.executor.memory", "512m")
     .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
-    .config("spark.executor.extraJavaOptions", "-Duser.timezone=Europe/Berlin " + sys.argv[2])
+    .config("spark.executor.extraJavaOptions", "-Duser.timezone=America/Los_Angeles " + sys.argv[2])
     .config("spark.sql.session.timeZone", "UTC").config("spark.ui.enabled", "false")
     .getOrCreate()
 )
 spark.sparkContext.setLogLevel("OFF")  # of what the cluster says as it ends
 with acidsql.connect(sys.argv[1], spark=spark) as session:
-    times = ["0001-01-01 00:00:00", "2026-03-29 02:30:00"]
+    times = ["0001-01-01 00:00:00", "2026-03-08 02:30:00"]
     for name, kind in (("c", "TBLPROPERTIES ('transactional' = 'true')"), ("d", "")):
         session.execute(f"CREATE TABLE {name} (ts timestamp) STORED AS ORC {kind}")
         for time in times:  # one file with both may hold days that the hybrid calendar skips
             session.execute(f"INSERT INTO {name} VALUES (?)", [time])
         rows = session.execute(f"SELECT cast(ts AS string) FROM {name} ORDER BY 1").fetchall()
         assert rows == [(time,) for time in times], rows
+    # Java hands a day to the executor as an instant, and there it is the day before.
+    for name, kind in (("c2", "TBLPROPERTIES ('transactional' = 'true')"), ("d2", "")):
+        session.execute(f"CREATE TABLE {name} (k int, d date) STORED AS ORC {kind}")
+        days = "id, date'2000-01-01' + int(id div 10) FROM range(0, 24000, 1, 1)"
+        session.execute(f"INSERT INTO {name} SELECT {days}")
+        for sign, expected in (("=", 10), ("<=", 10010), (">", 13990), ("IN", 10)):
+            query = f"SELECT count(*) FROM {name} WHERE d {sign} (date'2002-09-27')"
+            assert session.execute(query).fetchall() == [(expected,)], (name, sign)
+    source = "(SELECT date'2002-09-27' AS d)"
+    merge = f"MERGE INTO c2 USING {source} s ON c2.d = s.d WHEN MATCHED THEN UPDATE SET k = 0"
+    assert session.execute(merge).rows_updated == 10
 """
 TWO_EXECUTORS = """
 import datetime, sys
@@ -259,7 +270,7 @@ def test_executors_outside_utc(tmp_path: Path) -> None:
 
     At length what `unit/engines/spark/test_timestamps.py` shows of executors that tell their zone.
     """
-    run(EXECUTOR_IN_BERLIN, tmp_path, SPARK_HOME=home_of_workers(tmp_path))
+    run(EXECUTOR_BEHIND_UTC, tmp_path, SPARK_HOME=home_of_workers(tmp_path))
 
 
 @pytest.mark.thorough

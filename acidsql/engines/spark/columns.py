@@ -74,6 +74,25 @@ def seen_columns(
     return lambda expression, kind: rebuilt(expression, kind, leaf)
 
 
+def unpushed(expression: str, kind: ColumnType) -> str:
+    """The expression, through which Spark pushes no condition on texts or dates to ORC's reader.
+
+    The reader would miss rows: it has another order of texts than the bounds in files, and may be
+    in another time zone than the driver, which hands out days as instants. `sarg` pushes what is
+    safe.
+    """
+    match kind:
+        case PrimitiveType("string") | CharType():
+            return f"cast(cast({expression} as binary) as string)"
+        case PrimitiveType("date"):
+            return f"date_add({expression}, 0)"
+        case StructType(fields):
+            names = [f"{expression}.{quote(name)}" for name, _ in fields]
+            shown = [unpushed(n, k) for n, (_, k) in zip(names, fields, strict=True)]
+            return expression if shown == names else _struct(expression, fields, shown)
+    return expression
+
+
 def has_back_quote(columns: Iterable[Column]) -> bool:
     """Whether a name has a back quote, at any depth. Spark's ORC reader finds no such name.
 
@@ -184,10 +203,15 @@ def rebuilt(expression: str, kind: ColumnType, leaf: Leaf) -> str:
         case StructType(fields):
             names = [f"{expression}.{quote(name)}" for name, _ in fields]
             shown = [rebuilt(n, k, leaf) for n, (_, k) in zip(names, fields, strict=True)]
-            if shown == names:
-                return expression
-            pairs = zip((name for name, _ in fields), shown, strict=True)
-            parts = ", ".join(f"{literal(name)}, {value}" for name, value in pairs)
-            return f"if({expression} is null, null, named_struct({parts}))"
+            return expression if shown == names else _struct(expression, fields, shown)
         case _:
             return expression
+
+
+def _struct(
+    expression: str, fields: Sequence[tuple[str, ColumnType]], values: Sequence[str]
+) -> str:
+    """The struct with other values of its fields."""
+    pairs = zip((name for name, _ in fields), values, strict=True)
+    parts = ", ".join(f"{literal(name)}, {value}" for name, value in pairs)
+    return f"if({expression} is null, null, named_struct({parts}))"

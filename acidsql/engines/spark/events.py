@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from acidsql.engines.spark.columns import cut_texts
+from acidsql.engines.spark.columns import cut_texts, unpushed
 from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.event_files import (
     WHOLE,
@@ -108,7 +108,7 @@ class EventScan:
             for name, kind in zip(ROW_ID_COLUMNS, ID_TYPES, strict=True)
         ]
         placed = self._placed(frame, frame, group)
-        values = [self._value(c, f, "") for c, f in pairs]
+        values = [unpushed(self._value(c, f, ""), c.type) for c, f in pairs]
         return Events(placed.selectExpr(*ids, *self.places, *_numbered(values)), _names(values))
 
     def _placed(self, frame: DataFrame, scan: DataFrame, group: FileGroup) -> DataFrame:

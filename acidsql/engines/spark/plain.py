@@ -13,7 +13,13 @@ from acidsql.engines.block_codecs import require_blocks
 from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import SelectedFile, opened_files
 from acidsql.engines.spark.avro_rows import AvroRows
-from acidsql.engines.spark.columns import has_back_quote, padded, remembering_types, seen_columns
+from acidsql.engines.spark.columns import (
+    has_back_quote,
+    padded,
+    remembering_types,
+    seen_columns,
+    unpushed,
+)
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.kept import Kept
@@ -29,12 +35,14 @@ from acidsql.engines.spark.read import (
 )
 from acidsql.engines.spark.relation import read_files
 from acidsql.engines.spark.row_numbers import NumberedRows
+from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
 from acidsql.engines.text_rows import NULL
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import NO_WRITE_ID, WriteId
 from acidsql.model.names import quote_identifier as quote
+from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
 from acidsql.model.row_id import CODEC_V1, RowId
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
@@ -123,7 +131,7 @@ def _frames(
     if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
         yield _of_columns(reader.scan(spark, _opened(files, storage)), table, places)
         return
-    rows = _rows(spark, table, files, storage)
+    rows = _rows(spark, table, files, storage, request.predicates)
     placed = with_places(spark, rows, places, rows, files)
     yield placed.selectExpr(*places, *_columns(spark, table))
 
@@ -154,7 +162,11 @@ def _opened(files: Sequence[SelectedFile], storage: Storage) -> tuple[SelectedFi
 
 
 def _rows(
-    spark: SparkSession, table: Table, files: Sequence[SelectedFile], storage: Storage
+    spark: SparkSession,
+    table: Table,
+    files: Sequence[SelectedFile],
+    storage: Storage,
+    predicates: Sequence[Predicate] = (),
 ) -> DataFrame:
     """The rows as the files hold them, before types are settled."""
     paths = [f.path for f in files]
@@ -163,8 +175,9 @@ def _rows(
     )
     match table.format:
         case FileFormat.ORC:
-            calendar = {"orc.proleptic.gregorian.default": "true"}
-            return read_files(spark, "orc", schema, {**WHOLE, **calendar}, paths)
+            options = {**WHOLE, "orc.proleptic.gregorian.default": "true"}
+            options |= search_argument(spark, table, predicates)
+            return read_files(spark, "orc", schema, options, paths)
         case FileFormat.PARQUET:
             return read_files(spark, "parquet", schema, WHOLE, paths)
         case FileFormat.AVRO:
@@ -190,7 +203,9 @@ def _columns(spark: SparkSession, table: Table) -> list[str]:
     # Hive writes Parquet's INT96 timestamps in UTC, whatever the JVM's zone is.
     # Files of others, or of LOAD DATA, may hold longer texts.
     seen = seen_columns(spark, [c.type for c in table.columns], cut=True)
-    pairs = ((seen(quote(c.name), c.type), c) for c in table.columns)
+    pairs = [(seen(quote(c.name), c.type), c) for c in table.columns]
+    if table.format is FileFormat.ORC:
+        pairs = [(unpushed(value, c.type), c) for value, c in pairs]
     return [f"{seen_value(value, c)} as {quote(c.name)}" for value, c in pairs]
 
 

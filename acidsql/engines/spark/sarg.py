@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 _SOURCES = "org.apache.spark.sql.sources"
 _ORC_FILTERS = "org.apache.spark.sql.execution.datasources.orc.OrcFilters$"
+
+_DATE = PrimitiveType("date")
+_DAYS = range(-2, 3)
+"""How many days off a day may be."""
 
 _FILTERS = {
     "=": "EqualTo",
@@ -55,7 +60,10 @@ def _options(
     """The reader options, cached: they take a hundred gateway calls, half of a fast planning."""
     filters = java("java.util.ArrayList")()
     kinds = {c.name: c.type for c in columns}
-    for predicate in predicates:
+    for given in predicates:
+        predicate = _widened(given) if kinds[given.column] == _DATE else given
+        if predicate is None:
+            continue
         values = [_java_value(java, v, kinds[predicate.column]) for v in predicate.values]
         if any(v is None for v in values):
             continue
@@ -71,6 +79,27 @@ def _options(
             comparison = java(f"{_SOURCES}.{_FILTERS[predicate.operator]}")
             filters.add(comparison(name, values[0]))
     return () if filters.isEmpty() else _serialized(java, columns, filters)
+
+
+def _widened(predicate: Predicate) -> Predicate | None:
+    """A predicate of dates that is true of all days that others may take for the predicate's.
+
+    None for days at the end of Python's years. Java reads the day of a java.sql.Date in the zone of
+    its JVM. That of a task may be 26 hours behind the driver's, and some zones have left out a day.
+    """
+    days = [datetime.date.fromisoformat(text) for text in predicate.values]
+    try:
+        around = {day: [day + datetime.timedelta(n) for n in _DAYS] for day in days}
+    except OverflowError:
+        return None
+    match predicate.operator:
+        case "=" | "in":
+            listed = sorted({other for others in around.values() for other in others})
+            return replace(predicate, operator="in", values=tuple(map(str, listed)))
+        case "<" | "<=":
+            return replace(predicate, values=(str(around[days[0]][-1]),))
+        case ">" | ">=":
+            return replace(predicate, values=(str(around[days[0]][0]),))
 
 
 def _serialized(
@@ -101,6 +130,12 @@ def _serialized(
 
 
 def _java_value(java: JavaClasses, text: str, kind: ColumnType) -> Any:
+    """The value for Java; None for one that Java may not find where it is.
+
+    The bounds of texts are in the order of their bytes. Java compares them with a text in the order
+    of UTF-16, and takes bytes that are not UTF-8 for U+FFFD. An ASCII text is in the same order to
+    other texts by both (RecordReaderImpl.evaluatePredicateRange).
+    """
     match kind:
         case PrimitiveType(name) if name in INTEGER_BITS:
             return java("java.lang.Long").valueOf(text)
@@ -111,7 +146,7 @@ def _java_value(java: JavaClasses, text: str, kind: ColumnType) -> Any:
                 return None  # the calendars of file and filter may differ
             return java("java.sql.Date").valueOf(text)
         case PrimitiveType("string"):
-            return text
+            return text if text.isascii() else None
         case CharType():
             return None
     return None

@@ -51,7 +51,7 @@ def are_listed(keys: Sequence[KeyPair], predicates: Sequence[Predicate]) -> bool
 
 
 def _bounded(column: Column, kind: pa.DataType) -> bool:
-    """Whether target and source compare as the same kind of value, without a conversion."""
+    """Whether target and source compare as the same kind of value, exactly."""
     match column.type:
         case PrimitiveType(name) if name in INTEGER_BITS:
             return bool(pa.types.is_integer(kind))
@@ -59,6 +59,6 @@ def _bounded(column: Column, kind: pa.DataType) -> bool:
             return bool(pa.types.is_date32(kind))
         case PrimitiveType("string"):
             return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-        case DecimalType():
-            return bool(pa.types.is_decimal(kind))
+        case DecimalType() if pa.types.is_decimal(kind):
+            return column.type.is_exact_beside(kind.precision - kind.scale, kind.scale)
     return False

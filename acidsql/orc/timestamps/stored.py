@@ -7,16 +7,14 @@ from 1970-01-01 00:00:00.5 (ORC-645, ORC-763).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from acidsql.layout.arrow import Array
 from acidsql.orc.calendar import proleptic_days
 from acidsql.orc.exact import Longs, exact, is_exact, microseconds, parts_of
 from acidsql.orc.run_length import Unsigned
+from acidsql.orc.timestamps.zones import clock_seconds, instant_of
 
 BASE_S = 1_420_070_400
 """2015-01-01 in seconds since 1970: ORC counts seconds from there."""
@@ -39,12 +37,11 @@ def restored(stored: Array, nanos: Unsigned, zone: str, *, julian: bool) -> Arra
         raise ValueError("a column has more or fewer seconds than nanoseconds")
     fraction = np.zeros(len(nulls), np.int64)
     fraction[~nulls] = decode_nanos(nanos)
-    base = BASE_S if zone in _NO_ZONE else _seconds_at(BASE_S, zone)
+    base = BASE_S if zone in _NO_ZONE else instant_of(BASE_S, zone)
     seconds = np.asarray(stored.fill_null(0), np.int64) + base
     seconds -= (seconds < 0) & (fraction >= _MILLISECOND)
     if zone not in _NO_ZONE:
-        instants: Array = pa.array(seconds, pa.timestamp("s", tz=zone))
-        seconds = np.asarray(pc.local_timestamp(instants).cast(pa.int64()), np.int64)
+        seconds = clock_seconds(seconds, zone)
     if julian:
         days, of_day = np.divmod(seconds, _DAY_S)
         seconds = proleptic_days(days) * _DAY_S + of_day
@@ -114,9 +111,3 @@ def decode_nanos(encoded: Unsigned) -> Longs:
 def is_fine(encoded: Unsigned) -> bool:
     """Whether any of the encoded nanoseconds is not a whole number of microseconds."""
     return bool(((encoded != 0) & (encoded & np.uint64(7) < 2)).any())
-
-
-def _seconds_at(wall_clock: int, zone: str) -> int:
-    """The seconds since 1970 at which a clock in the zone shows this time."""
-    naive: Any = pa.scalar(wall_clock, pa.timestamp("s"))
-    return int(pc.assume_timezone(naive, zone).cast(pa.int64()).as_py())
