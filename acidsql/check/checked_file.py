@@ -10,7 +10,6 @@ from typing import BinaryIO
 import numpy as np
 
 from acidsql.check.events import Events, Findings, checked_events
-from acidsql.engines.changes import bucket_ids
 from acidsql.engines.selection import streamed_length
 from acidsql.errors import AcidSqlError
 from acidsql.layout.arrow import Array
@@ -26,7 +25,7 @@ from acidsql.model.types import PrimitiveType
 from acidsql.orc.belonging import misfit
 from acidsql.orc.evolution import current_rows
 from acidsql.orc.footer import FileTail
-from acidsql.orc.keys import Flags, Longs, RowIds, valid_events
+from acidsql.orc.keys import Flags, Longs, RowIds, bucket_ids, valid_events
 from acidsql.orc.ranges import RowIdRanges
 from acidsql.orc.reader import OrcInput, open_orc
 from acidsql.orc.schema import DELETE, INSERT

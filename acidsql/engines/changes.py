@@ -13,10 +13,9 @@ from acidsql.engines.output import Output
 from acidsql.engines.rows import CHANGED_ROW_ID, is_sorted, stretches
 from acidsql.errors import InvalidValueError
 from acidsql.model.ids import StatementId
-from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column
 from acidsql.model.types import has_timestamps
-from acidsql.orc.keys import DeletedRows, RowIds
+from acidsql.orc.keys import DeletedRows, RowIds, bucket_ids
 from acidsql.orc.schema import ROW_ID_COLUMNS
 from acidsql.process.threads import in_threads
 
@@ -152,9 +151,3 @@ def writing_order(changes: pa.Table) -> pa.Table:
     partition, *row_id = (changes.column(n).to_numpy() for n in (PARTITION, *CHANGED_ROW_ID))
     keys = (partition, bucket_ids(row_id[1]), *row_id)
     return changes if is_sorted(keys) else changes.take(np.lexsort(keys[::-1]))
-
-
-def bucket_ids(bucket_properties: np.ndarray) -> np.ndarray:
-    """`model.row_id.decode_bucket` for an array of bucket properties."""
-    version_1 = bucket_properties >> 29 == 1
-    return np.where(version_1, bucket_properties >> 16 & BUCKET_ID_MAX, bucket_properties)

@@ -6,7 +6,7 @@ such a timestamp would change it. These rows are found by reading the files here
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,10 +14,13 @@ import pyarrow as pa
 
 from acidsql.engines.selection import SelectedFile, Selection, source_of
 from acidsql.layout.arrow import Array
+from acidsql.model.table import Column
+from acidsql.orc.evolution import matched
 from acidsql.orc.exact import is_exact, is_finer_than_micros
 from acidsql.orc.keys import DeletedRows, Flags, RowIds
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import ROW
+from acidsql.orc.types import file_columns
 from acidsql.ports.storage import Storage
 from acidsql.process.threads import in_threads
 
@@ -28,17 +31,23 @@ FineRows = Mapping[int, DeletedRows]
 
 
 def fine_rows(
-    selection: Selection, storage: Storage, columns: frozenset[str], partitions: Collection[int]
+    selection: Selection,
+    storage: Storage,
+    columns: Sequence[Column],
+    kept: frozenset[str],
+    partitions: Collection[int],
 ) -> FineRows:
-    """The rows with nanoseconds in one of these columns, in the insert files of some partitions.
+    """The rows with nanoseconds in a ``kept`` column, in the insert files of some partitions.
+
+    ``columns`` are those of the table.
 
     Of a file that cannot have any only the footer is read. All files that acidsql writes for
     statements are such files.
     """
-    if not columns:
+    if not kept:
         return {}
     files = [f for f in selection.inserts if f.partition in partitions]
-    found = in_threads(lambda f: _fine_rows_of(f, storage, columns), files, _THREADS)
+    found = in_threads(lambda f: _fine_rows_of(f, storage, columns, kept), files, _THREADS)
     result: dict[int, list[RowIds]] = {}
     for file, row_ids in zip(files, found, strict=True):
         if row_ids is not None:
@@ -46,19 +55,21 @@ def fine_rows(
     return {partition: DeletedRows(RowIds.together(parts)) for partition, parts in result.items()}
 
 
-def _fine_rows_of(file: SelectedFile, storage: Storage, columns: frozenset[str]) -> RowIds | None:
+def _fine_rows_of(
+    file: SelectedFile, storage: Storage, columns: Sequence[Column], kept: frozenset[str]
+) -> RowIds | None:
     with open_orc(source_of(file.path, storage), file.path, file.length, exact=True) as opened:
-        if not opened.file.has_nanoseconds(columns):
+        found = file_columns(opened.tail, file.path)
+        names = _names_in_file([c.name for c in found], columns, kept)
+        if not opened.file.has_nanoseconds(names):
             return None
         parts = []
         number = 0
         for events in opened.stripes():
             rows: Array = events.column(ROW) if opened.tail.is_acid else events.to_struct_array()
             named = {f.name.lower(): v for f, v in zip(rows.type, rows.flatten(), strict=True)}
-            # A column that was renamed is not found: then every column is looked at.
-            looked_at = columns if columns <= named.keys() else named.keys()
             fine = np.zeros(len(rows), np.bool_)
-            for name in looked_at:
+            for name in names:
                 fine |= _is_fine(named[name])
             if opened.tail.is_acid:
                 row_ids = RowIds.of(events)
@@ -69,6 +80,22 @@ def _fine_rows_of(file: SelectedFile, storage: Storage, columns: frozenset[str])
             parts.append(row_ids.where(fine))
             number += len(rows)
     return RowIds.together(parts)
+
+
+def _names_in_file(
+    found: Sequence[str], columns: Sequence[Column], kept: frozenset[str]
+) -> frozenset[str]:
+    """The names, in lower case, of the file's columns that may hold a kept one.
+
+    A file may match the table by position or by name: a column that has the name of another one may
+    be either.
+    """
+    names = set()
+    for by_position in (True, False):
+        places = matched(found, columns, by_position=by_position)
+        pairs = zip(columns, places, strict=True)
+        names |= {found[at].lower() for c, at in pairs if at is not None and c.name in kept}
+    return frozenset(names)
 
 
 def _is_fine(array: Array) -> Flags:

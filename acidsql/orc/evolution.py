@@ -246,8 +246,8 @@ def _number(array: Array, source: ColumnType, target: ColumnType) -> Array:
             array = pc.if_else(outside, pa.scalar(None, array.type), array)
         return pc.cast(array, wanted)
     if target in _FLOATS and (_bits(source) or source in _FLOATS):
-        # Rounded to the nearest, as in Java.
-        return pc.cast(array, wanted, safe=False)
+        # Rounded to the nearest, as in Java. ORC converts by way of a double.
+        return pc.cast(pc.cast(array, pa.float64(), safe=False), wanted, safe=False)
     if target in _FLOATS and isinstance(source, DecimalType):
         # Python rounds to the nearest double, as Java does. ORC converts by way of a double.
         doubles = [None if v is None else float(v) for v in array.to_pylist()]

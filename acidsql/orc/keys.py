@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from acidsql.layout.arrow import Array
 from acidsql.model.ids import WriteId
-from acidsql.model.row_id import RowId
+from acidsql.model.row_id import BUCKET_ID_MAX, RowId
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.orc.schema import ROW_ID_COLUMNS
 
@@ -117,6 +117,13 @@ def longs(column: Array) -> Longs:
     return np.asarray(
         column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
     ).astype(np.int64, copy=False)
+
+
+def bucket_ids(bucket_properties: Longs) -> Longs:
+    """`model.row_id.decode_bucket` for an array of bucket properties."""
+    version_1 = bucket_properties >> 29 == 1
+    ids: Longs = np.where(version_1, bucket_properties >> 16 & BUCKET_ID_MAX, bucket_properties)
+    return ids
 
 
 def valid_events(current: Longs, valid_write_ids: ValidWriteIdList) -> Flags:

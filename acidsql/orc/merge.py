@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from acidsql.errors import CorruptFileError
 from acidsql.model.snapshot import ValidWriteIdList
-from acidsql.orc.keys import DeletedRows, Longs, RowIds, longs, valid_events
+from acidsql.orc.keys import DeletedRows, Longs, RowIds, bucket_ids, longs, valid_events
 from acidsql.orc.merge_inserts import merge_inserts, write_events
 from acidsql.orc.merge_rows import Kept, MergeInput, MergeOutput, row_id_columns
 from acidsql.orc.reader import read_deletes
-from acidsql.orc.schema import CURRENT_TRANSACTION, KEY_FIELDS, OPERATION, ROW_ID_COLUMNS
+from acidsql.orc.schema import BUCKET, CURRENT_TRANSACTION, KEY_FIELDS, OPERATION, ROW_ID_COLUMNS
 from acidsql.orc.writer import EventWriter, WrittenFile
 
 
@@ -29,7 +30,7 @@ def merge_major(
 
     Row ids and current write ids stay. A file is written even when no row is left.
     """
-    row_ids, _ = _delete_events(deletes, valid_write_ids)
+    row_ids, _ = _delete_events(deletes, valid_write_ids, output)
     return merge_inserts(inserts, Kept(valid_write_ids, DeletedRows(row_ids)), output)
 
 
@@ -43,7 +44,7 @@ def merge_minor_inserts(
 
     The exception is a row that its own write id deletes: it is left out, its delete event stays.
     """
-    row_ids, current = _delete_events(deletes, valid_write_ids)
+    row_ids, current = _delete_events(deletes, valid_write_ids, output)
     own = row_ids.where(current == row_ids.write_ids)
     kept = Kept(valid_write_ids, DeletedRows(own))
     return _unless_empty(merge_inserts(inserts, kept, output))
@@ -57,7 +58,7 @@ def merge_minor_deletes(
     Of several deletes of one row the earliest stays: a snapshot that sees a later one sees it, too.
     Two deletes of one row would make Hive's readers miss deletes of other rows.
     """
-    return _write_deletes(*_delete_events(deletes, valid_write_ids), output)
+    return _write_deletes(*_delete_events(deletes, valid_write_ids, output), output)
 
 
 def merge_others_deletes(
@@ -68,7 +69,7 @@ def merge_others_deletes(
     Only for files that no other transaction reads yet. `merge_minor_inserts` leaves these rows out;
     a reader that saw the new delete delta but the old delta would see the rows again.
     """
-    row_ids, current = _delete_events(deletes, valid_write_ids)
+    row_ids, current = _delete_events(deletes, valid_write_ids, output)
     others = current != row_ids.write_ids
     return _write_deletes(row_ids.where(others), current[others], output)
 
@@ -91,10 +92,22 @@ def _write_deletes(row_ids: RowIds, current: Longs, output: MergeOutput) -> Writ
 
 
 def _delete_events(
-    deletes: Sequence[MergeInput], valid_write_ids: ValidWriteIdList
+    deletes: Sequence[MergeInput], valid_write_ids: ValidWriteIdList, output: MergeOutput
 ) -> tuple[RowIds, Longs]:
-    """Row ids and current write ids of all valid delete events."""
-    tables = [read_deletes(d.source, d.path, length=d.length) for d in deletes]
+    """Row ids and current write ids of all valid delete events.
+
+    CorruptFileError for a file that deletes rows of another bucket: they would come back.
+    """
+    tables = []
+    for each in deletes:
+        table = read_deletes(each.source, each.path, length=each.length)
+        tables.append(table)
+        buckets = bucket_ids(longs(table.column(BUCKET)))
+        if output.bucket is not None and (buckets != output.bucket).any():
+            raise CorruptFileError(
+                f'file "{each.path}" deletes rows of another bucket than {output.bucket}',
+                hint="CHECK TABLE shows all such files.",
+            )
     empty = pa.schema([f for f in KEY_FIELDS if f.name != OPERATION]).empty_table()
     events = pa.concat_tables([empty, *tables])
     current = longs(events.column(CURRENT_TRANSACTION))

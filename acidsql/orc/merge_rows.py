@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.layout.arrow import Array
+from acidsql.model.ids import BucketId
 from acidsql.model.row_id import RowId
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Column
@@ -52,7 +53,8 @@ class MergeOutput:
 
     ``by_position`` has the meaning it has in `current_rows`. ``unchanged`` says that the table
     never had other columns: a file of events with other ones belongs to another table. Stripes of
-    fewer than ``small_bytes`` bytes that follow each other are merged into one.
+    fewer than ``small_bytes`` bytes that follow each other are merged into one. ``bucket`` is that
+    of all rows, if they are of one.
     """
 
     path: str
@@ -61,6 +63,7 @@ class MergeOutput:
     by_position: bool = True
     unchanged: bool = False
     small_bytes: int = 1 << 20
+    bucket: BucketId | None = None
 
 
 @dataclass(frozen=True, slots=True)

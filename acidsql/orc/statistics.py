@@ -120,10 +120,12 @@ def may_hold_skipped_days(tail: FileTail, path: str = "") -> bool:
 
 def _allows_skipped_days(tail: FileTail) -> bool:
     said = _columns_of(tail.footer, FOOTER_STATISTICS, None)
+    # Without an index, Java's writer counts no value of any column.
+    says_nothing = tail.rows > 0 and tail.row_index_stride == 0
     for kind, column in zip_longest(tail.types, said):
         if kind is None or kind.kind not in (DATE, TIMESTAMP, TIMESTAMP_INSTANT):
             continue
-        if column is None or (column.values and None in (column.low, column.high)):
+        if says_nothing or column is None or (column.values and None in (column.low, column.high)):
             return True
         a_day = 1 if kind.kind == DATE else _DAY_MS
         if (

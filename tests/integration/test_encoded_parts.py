@@ -255,6 +255,16 @@ def test_files_that_spark_writes_elsewhere_are_missed(
     assert values(table) == []
 
 
+def test_a_format_of_orc_that_others_cannot_read(table: Session, spark: Any) -> None:
+    hadoop = spark._jsc.hadoopConfiguration()
+    hadoop.set("orc.write.format", "UNSTABLE-PRE-2.0")
+    try:
+        table.execute(f"INSERT INTO t {SELECT} FROM range(3000)")
+    finally:
+        hadoop.unset("orc.write.format")
+    assert values(table) == [row(k) for k in range(3000)]
+
+
 @pytest.mark.thorough
 def test_settings_of_spark_do_not_matter(table: Session) -> None:
     for key, value in {

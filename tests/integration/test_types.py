@@ -170,3 +170,19 @@ def test_a_jvm_outside_utc(spark: Any, tmp_path: Path) -> None:
         assert_times_stay(tmp_path / "w", elsewhere)
     finally:
         zones.setDefault(utc)
+
+
+def test_nanoseconds_of_a_column_that_has_the_name_of_another(spark: Any, tmp_path: Path) -> None:
+    """Files match by position. In them, what is a now is called b."""
+    with acidsql.connect(tmp_path, spark=spark) as session:
+        session.execute(f"CREATE TABLE t (a timestamp, b timestamp, v int) {ACID}")
+        session.execute("INSERT INTO t (v) VALUES (1)")
+        five, none = np.array([5]), np.zeros(1, bool)
+        rows = {"a": exact(five, np.array([0]), none), "b": exact(five, np.array([123]), none)}
+        batch = pa.record_batch({**rows, "v": pa.array([1], pa.int32())})
+        put_rows(session, tmp_path / "t", batch, a="timestamp", b="timestamp", v="int")
+        for old, new in (("a", "c"), ("b", "a"), ("c", "b")):
+            session.execute(f"ALTER TABLE t CHANGE {old} {new} timestamp")
+        with pytest.raises(InvalidValueError, match="nanoseconds"):
+            session.execute("UPDATE t SET v = 2, b = TIMESTAMP '2021-01-01 00:00:00'")
+        assert session.execute("UPDATE t SET a = NULL, b = NULL").rows_updated == 1

@@ -65,7 +65,9 @@ class BucketMerge:
         """
         path = f"{self.directory}/{name}"
         local = local_draft(path, storage)
-        output = merge_output(local, self.table, by_position=self.by_position)
+        output = replace(
+            merge_output(local, self.table, by_position=self.by_position), bucket=self.bucket
+        )
         inserts, deletes = (merge_inputs(files, storage) for files in (self.inserts, self.deletes))
         if self._merge(inserts, deletes, output) is None:
             return False

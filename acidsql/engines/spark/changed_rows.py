@@ -216,7 +216,7 @@ class Changes:
         kept = frozenset(name for leg in self.legs for name in leg.kept)
         selection, storage = self.scan.selection, self.target.storage
         partitions = {file.partition for file in selection.inserts}
-        found = fine_rows(selection, storage, kept, partitions)
+        found = fine_rows(selection, storage, self.table.columns, kept, partitions)
         return any(found.values())
 
     @contextmanager
@@ -254,7 +254,8 @@ class Changes:
     def _writer(self, partitions: Collection[int]) -> _Writer:
         selection, storage = self.scan.selection, self.target.storage
         kept = {leg.kept for leg in self.legs}
-        found = {columns: fine_rows(selection, storage, columns, partitions) for columns in kept}
+        columns = self.table.columns
+        found = {k: fine_rows(selection, storage, columns, k, partitions) for k in kept}
         fine = [found[leg.kept] for leg in self.legs]
         texts = [partition_text(p.name) for p in self.scan.selection.partitions]
         return _Writer(self.target, texts, self.legs, fine, self.make_matches)

@@ -51,6 +51,7 @@ _OPTIONS = {
     "orc.bloom.filter.columns": "",
     "orc.encrypt": "",
     "orc.mask": "",
+    "orc.write.format": "0.12",
     "maxRecordsPerFile": "0",  # which stands for no limit
     # By the first algorithm, no file appears before all tasks are done.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",

@@ -125,18 +125,17 @@ class MendedFile:
     def has_nanoseconds(self, columns: frozenset[str]) -> bool:
         """Whether timestamps in these columns of the rows are finer than microseconds.
 
-        Where the file lacks one of the columns, all its columns count.
+        The names are in lower case.
         """
         tail = self._tail
         if not tail.may_be_fine:
             return False
         row = tail.types[tail.types[0].children[-1] if tail.is_acid else 0]
         children = {n.lower(): c for n, c in zip(row.names, row.children, strict=True)}
-        there = columns <= children.keys()
         wanted = {
             inner
             for name, child in children.items()
-            if not there or name in columns
+            if name in columns
             for inner in self._inside(child)
         }
         for stripe in tail.stripes:

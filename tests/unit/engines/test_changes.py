@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from acidsql.engines.changes import ChangeLeg, ChangeWriter, bucket_ids, writing_order
+from acidsql.engines.changes import ChangeLeg, ChangeWriter, writing_order
 from acidsql.engines.output import Output
 from acidsql.engines.publish import publish
 from acidsql.engines.target import TABLE_ITSELF
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import decode_bucket, encode_bucket
-from acidsql.orc.keys import UnsortedEventsError
+from acidsql.orc.keys import UnsortedEventsError, bucket_ids
 from tests.checks import read_events
 from tests.unit.engines.tables import changes, table, target
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import errno
 import io
 import random
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -152,3 +154,14 @@ def test_random_footers(whole: Path) -> None:
             refused += 1
             assert "damaged" in error.message  # noqa: PT017 - either of two outcomes is right
     assert refused > 100
+
+
+@pytest.mark.parametrize("stride", [0, 10_000])
+def test_statistics_of_a_file_without_an_index_say_nothing(tmp_path: Path, stride: int) -> None:
+    """Java's writer then counts no values, whatever days there are."""
+    path = str(tmp_path / "f")
+    with EventWriter(path, columns(d="date")) as writer:
+        days = pa.array([datetime.date(1582, 10, 20)])
+        writer.write_inserts(pa.record_batch({"d": days}), 1, P0)
+    tail = replace(read_tail(path), row_index_stride=stride)
+    assert may_hold_skipped_days(tail, path) == (stride == 0)

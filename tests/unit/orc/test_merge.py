@@ -1,13 +1,16 @@
 """The worked example of an unbucketed table t(a int, b int), through both compactions."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 import pytest
 
 from acidsql.errors import CorruptFileError, StorageError
-from acidsql.model.row_id import RowId
+from acidsql.model.ids import BucketId, StatementId
+from acidsql.model.row_id import RowId, encode_bucket
 from acidsql.orc.dump import dump
 from acidsql.orc.exact import exact_texts
 from acidsql.orc.footer import KEY_INDEX, STATS, read_tail
@@ -111,6 +114,17 @@ def test_a_row_deleted_twice_keeps_its_first_delete(tmp_path: Path) -> None:
     written = merge_minor_deletes(two, seen(9), output(tmp_path))
     assert written is not None
     assert keys_and_rows(written.path) == [(2, 1, P0, 0, 5), (2, 1, P0, 5, 5), (2, 1, P0, 7, 7)]
+
+
+@pytest.mark.parametrize("merge", [merge_major, merge_minor_deletes])
+def test_deletes_of_rows_of_another_bucket_are_refused(
+    tmp_path: Path, inserts: list[MergeInput], merge: Any
+) -> None:
+    other = encode_bucket(BucketId(1), StatementId(0))
+    deletes = [delete_file(tmp_path / "d", 2, [(1, P0, 1), (1, other, 0)])]
+    out = replace(output(tmp_path), bucket=BucketId(0))
+    with pytest.raises(CorruptFileError, match="another bucket than 0"):
+        _ = merge(*([inserts] if merge is merge_major else []), deletes, seen(5), out)
 
 
 def test_nothing_remains(tmp_path: Path, inserts: list[MergeInput]) -> None:
