@@ -182,10 +182,12 @@ def _decimal(array: Array, wanted: DataType) -> Array:
     if pa.types.is_floating(kind):
         if kind == pa.float16():
             array = array.cast(pa.float32())
-        result = array.cast(wanted)
-        if not _equal(result.cast(array.type), array):
-            raise _NoValueFits(f"It has more than {wanted.scale} digits after the point: round it.")
-        return result
+        try:
+            # By way of their shortest texts, as in Java: Arrow takes others for equal.
+            return array.cast(pa.string()).cast(wanted)
+        except pa.ArrowInvalid:
+            array.cast(wanted)
+        raise _NoValueFits(f"It has more than {wanted.scale} digits after the point: round it.")
     if pa.types.is_decimal(kind):
         return array.cast(wanted)
     raise _NoTypeFits
@@ -195,8 +197,11 @@ def _real(array: Array, wanted: DataType) -> Array:
     kind = array.type
     if pa.types.is_string(kind):
         _require_form(array, _NUMBER_TEXT, "It is not a number.")
-        array = pc.utf8_trim_whitespace(array).cast(pa.float64())
-    elif pa.types.is_decimal(kind) or pa.types.is_boolean(kind):
+        array = pc.utf8_trim_whitespace(array)
+        return _nearest(array, wanted)
+    if pa.types.is_decimal(kind):
+        return _nearest(array.cast(pa.string()), wanted)
+    if pa.types.is_boolean(kind):
         array = array.cast(pa.float64())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise _NoTypeFits
@@ -204,6 +209,14 @@ def _real(array: Array, wanted: DataType) -> Array:
     # A float holds the nearest value, but none that is beyond its range.
     narrows = wanted == pa.float32() and array.type == pa.float64()
     if narrows and not _equal(pc.is_finite(result), pc.is_finite(array)):
+        raise _NoValueFits("It is out of range.")
+    return result
+
+
+def _nearest(texts: Array, wanted: DataType) -> Array:
+    """The nearest values of texts of numbers. Arrow rounds decimals to others."""
+    result = texts.cast(wanted)
+    if not _equal(pc.is_finite(result), pc.is_finite(texts.cast(pa.float64()))):
         raise _NoValueFits("It is out of range.")
     return result
 

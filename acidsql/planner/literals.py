@@ -7,9 +7,12 @@ A value that needs other rules is left to Spark.
 from __future__ import annotations
 
 import datetime
+import math
 import re
+import struct
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
@@ -272,6 +275,25 @@ def _double(value: Literal) -> str:
         raise ValueError("It is out of range.") from None
 
 
+def _float(value: Literal) -> str:
+    """The value rounded once, to the nearest float: by way of a double it might be another one."""
+    text = _double(value)
+    if not isinstance(value, int | Decimal):
+        return text  # a double, which is rounded for the first time
+    try:
+        [bits] = struct.unpack("<I", struct.pack("<f", float(text)))
+    except OverflowError:
+        return text
+    exact = Fraction(value)
+    near = [
+        (struct.unpack("<f", struct.pack("<I", b))[0], b)
+        for b in (bits - 1, bits, bits + 1)
+        if b >= 0
+    ]
+    distances = [(abs(Fraction(f) - exact), b & 1, f) for f, b in near if math.isfinite(f)]
+    return repr(min(distances)[2])
+
+
 def _date(value: Literal) -> str:
     if isinstance(value, datetime.datetime):
         raise NotLiteral
@@ -310,7 +332,7 @@ def _binary(value: Literal) -> str:
 
 _SIMPLE: dict[str, Callable[[Literal], str]] = {
     "boolean": _boolean,
-    "float": _double,
+    "float": _float,
     "double": _double,
     "date": _date,
     "timestamp": _timestamp,

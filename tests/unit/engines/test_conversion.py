@@ -23,6 +23,10 @@ NOON = dt.datetime(2020, 7, 1, 12)
 STRUCT = pa.struct([("B", pa.int64()), ("a", pa.string())])
 
 
+BETWEEN_FLOATS, FLOAT = "1.000000178813934326171874999", 1.0000001192092896
+"""A number less than half way to the next float; the nearest double is half way."""
+
+
 def convert(array: Any, kind: str, first: int = 0) -> Any:
     column = Column("c", parse_type(kind))
     result = converted(array, column, storable, first)
@@ -34,6 +38,11 @@ def convert(array: Any, kind: str, first: int = 0) -> Any:
     ("array", "kind", "expected"),
     [
         (pa.array([1, None], pa.uint64()), "tinyint", [1, None]),
+        (pa.array([BETWEEN_FLOATS]), "float", [FLOAT]),
+        (pa.array([Decimal(BETWEEN_FLOATS)]), "float", [FLOAT]),
+        (pa.array([Decimal("0.028647527737059")]), "double", [0.028647527737059]),
+        (pa.array([255.069, None]), "decimal(38,4)", [Decimal("255.069"), None]),
+        (pa.array([50771725051131.61]), "decimal(38,4)", [Decimal("50771725051131.61")]),
         (pa.array([1.0, float("-2")]), "int", [1, -2]),
         (pa.array(["007", " +5 ", "-1", None]), "int", [7, 5, -1, None]),
         (pa.array([Decimal("3.00")]), "bigint", [3]),

@@ -132,6 +132,23 @@ def test_a_literal_of_no_day(kind: str) -> None:
         text("DATE '2019-2-29'", kind)
 
 
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("1.000000178813934326171874999", 1.0000001192092896),
+        ("1152921573326323713", 2.0**60 + 2.0**37),
+        ("16777217", 16777216.0),
+        ("0.1", 0.10000000149011612),
+        ("0", 0.0),
+    ],
+)
+def test_a_float_is_rounded_once(sign: str, sql: str, expected: float) -> None:
+    text = cell_text(value(f"{sign}{sql}"), parse_type("float"), {}, "c")
+    assert text is not None
+    assert float(text) == (-expected if sign else expected)
+
+
 def test_an_integer_no_double_holds() -> None:
     with pytest.raises(InvalidValueError):
         bound(10**400, "double")
