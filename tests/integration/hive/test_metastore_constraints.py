@@ -99,6 +99,17 @@ def test_quotes_inside_of_texts(both: OneMetastore) -> None:
     assert both.acidsql("SELECT count(*) FROM v") == [(2,)]
 
 
+def test_texts_with_escapes_that_hive_does_not_know(both: OneMetastore) -> None:
+    columns = "id int, s string DEFAULT r'\\d', e string DEFAULT '\\U0001F600'"
+    both.acidsql(f"CREATE TABLE t ({columns}) {ACID}")
+    both.acidsql("CREATE VIEW v AS SELECT id FROM t WHERE s = r'\\d' AND e = '\\U0001F600'")
+    both.acidsql("INSERT INTO t (id) VALUES (1)")
+    both.theirs("INSERT INTO t (id) VALUES (2)")
+    assert both.acidsql("SELECT * FROM t ORDER BY id") == [(1, r"\d", "😀"), (2, r"\d", "😀")]
+    assert both.theirs("SELECT count(*) AS n FROM v") == [{"n": 2}]
+    assert both.acidsql("SELECT count(*) FROM v") == [(2,)]
+
+
 def test_doubled_quotes_of_hive(both: OneMetastore) -> None:
     """Hive reads two texts in ``'it''s'``, which make its."""
     check = f"CONSTRAINT {both.database}_ck CHECK (c <> 'it''s') ENABLE"
