@@ -44,6 +44,7 @@ def count(session: Session, condition: str) -> int:
     return int(found)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", TEXTS)
 def test_texts_that_java_has_in_another_order(session: Session, kind: str, text: str) -> None:
