@@ -186,7 +186,7 @@ def _decimal(array: Array, wanted: DataType) -> Array:
             # By way of their shortest texts, as in Java: Arrow takes others for equal.
             return array.cast(pa.string()).cast(wanted)
         except pa.ArrowInvalid:
-            array.cast(wanted)
+            array.cast(wanted)  # which says what is out of range, or no number
         raise _NoValueFits(f"It has more than {wanted.scale} digits after the point: round it.")
     if pa.types.is_decimal(kind):
         return array.cast(wanted)

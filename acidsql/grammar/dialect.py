@@ -305,10 +305,16 @@ def _tokenize(code: str) -> list[Token]:
 
 
 def _read_escapes(tokens: list[Token], code: str) -> None:
-    """Give each string the value that Spark reads. Not all versions of sqlglot know the escapes."""
+    """Give each string the value that Spark reads. Not all versions of sqlglot know the escapes.
+
+    PlacedParseError for a text that has none, in what another program has put into a catalog.
+    """
     for token in tokens:
         if token.token_type is TokenType.STRING:
-            token.text = string_value(code[token.start : token.end + 1])
+            try:
+                token.text = string_value(code[token.start : token.end + 1])
+            except ValueError as error:
+                raise PlacedParseError(str(error), token.start) from None
 
 
 def _join_hex_strings(tokens: list[Token]) -> list[Token]:

@@ -25,32 +25,32 @@ _HALF = re.compile("[\ud800-\udfff]")
 def string_value(literal: str) -> str:
     r"""The value of a string literal, by the rules of Spark's unescapeSQLString.
 
+    ValueError for what is no character, as ``\U00110000``, or half of one, as ``\ud83d``: Spark
+    makes other characters of it.
+
     >>> string_value(r"'it\'s\t\u0041 100\%'")
     "it's\tA 100\\%"
     """
     if literal.startswith(_RAW):
         return literal[2:-1]
-    text = _ESCAPE.sub(_value, literal[1:-1])
+    units = _ESCAPE.sub(_value, literal[1:-1])
     # '\ud83d\ude00' has two halves of one character.
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    text = units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    if "\\u" in literal.lower() and _HALF.search(text):
+        raise ValueError("a text with half of a character")
+    return text
 
 
 def refuse_no_characters(source: Source) -> None:
-    r"""Raise SqlSyntaxError for a text like ``'\U00110000'`` or ``'\ud83d'``.
-
-    Spark would make other characters of it.
-    """
+    """Raise SqlSyntaxError for a text that `string_value` refuses."""
     if "\\u" not in source.text.lower():
         return
     for token in source.tokens:
-        if token.kind is Kind.STRING and not token.text.startswith(_RAW):
-            for escape in _ESCAPE.finditer(token.text):
-                if int(escape["code"] or "0", 16) > sys.maxunicode:
-                    source.syntax_error(
-                        f"there is no character {escape[0]}", token.start + escape.start()
-                    )
-            if _HALF.search(string_value(token.text)):
-                source.syntax_error("a text with half of a character", token.start)
+        if token.kind is Kind.STRING:
+            try:
+                string_value(token.text)
+            except ValueError as error:
+                source.syntax_error(str(error), token.start)
 
 
 def hive_escapes(text: str) -> str:
@@ -74,6 +74,8 @@ def spark_escapes(text: str) -> str:
 def _value(escape: re.Match[str]) -> str:
     digits = escape["unit"] or escape["code"]
     if digits:
+        if int(digits, 16) > sys.maxunicode:
+            raise ValueError(f"there is no character {escape[0]}")
         return chr(int(digits, 16))
     if escape["octal"]:
         return chr(int(escape["octal"], 8))
@@ -107,5 +109,7 @@ def _of_hive(literal: str) -> str:
 
 def _units(escape: re.Match[str]) -> str:
     r"""The character of ``\U…`` by four digits at a time, as Hive reads them: in UTF-16."""
+    if int(escape["code"], 16) > sys.maxunicode:
+        return escape[0]  # an old catalog may hold it
     units = _value(escape).encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

@@ -44,8 +44,6 @@ def scan_predicates(
         node = next((n for n in reads if is_node_of(n, ref)), None)
         if node is None:
             continue
-        if any(node is other for other in hidden_tables_of(select)):
-            return ()
         if _bends(node.args.get("sample")) or node.args.get("pivots") or node.alias_column_names:
             return ()  # WHERE does not see the table's own rows, or not under the table's names
         where = select.args.get("where")
@@ -239,19 +237,15 @@ def _argument_text(value: Any, kind: ColumnType) -> str | None:
 
 
 def tables_of(select: exp.Select) -> list[exp.Expr]:
-    """The nodes in FROM and in JOIN: tables, subqueries and functions."""
+    """The nodes in FROM and in JOIN that WHERE sees: tables, subqueries and functions.
+
+    It does not see the right sides of LEFT SEMI and LEFT ANTI joins: a name of theirs in WHERE is
+    that of another relation.
+    """
     source = select.args.get("from_") or select.args.get("from")
     nodes = [source.this] if source is not None else []
-    return nodes + [join.this for join in select.args.get("joins") or []]
-
-
-def hidden_tables_of(select: exp.Select) -> list[exp.Expr]:
-    """The nodes that WHERE does not see: the right sides of LEFT SEMI and LEFT ANTI joins.
-
-    A name of theirs in WHERE is that of another relation.
-    """
     joins = select.args.get("joins") or []
-    return [join.this for join in joins if join.kind in ("SEMI", "ANTI")]
+    return nodes + [join.this for join in joins if join.kind not in ("SEMI", "ANTI")]
 
 
 def is_node_of(node: exp.Expr, ref: TableRef) -> bool:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
 from acidsql.model.view import View
-from acidsql.planner.predicates import hidden_tables_of, is_node_of, tables_of
+from acidsql.planner.predicates import is_node_of, tables_of
 from acidsql.statements.fragment import Fragment
 
 Given = Mapping[int, tuple[Predicate, ...]]
@@ -74,15 +74,13 @@ def _is_row_by_row(select: exp.Select) -> bool:
 
 def _index(column: exp.Column, select: exp.Select, source: Fragment) -> int | None:
     """The index of the table that a column of the select list is of; None if that is not sure."""
-    nodes, hidden = tables_of(select), hidden_tables_of(select)
+    nodes = tables_of(select)
     if len(column.parts) > 2 or (not column.table and len(nodes) > 1):
         return None
     qualifier = column.table.lower()
     found: list[int | None] = []
     for node in nodes:
         if qualifier and node.alias_or_name.lower() != qualifier:
-            continue
-        if any(node is other for other in hidden):
             continue
         indexes = [i for i, ref in enumerate(source.tables) if is_node_of(node, ref)]
         bent = node.args.get("sample") or node.args.get("pivots") or node.args.get("joins")

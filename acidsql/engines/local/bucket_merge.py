@@ -65,9 +65,7 @@ class BucketMerge:
         """
         path = f"{self.directory}/{name}"
         local = local_draft(path, storage)
-        output = replace(
-            merge_output(local, self.table, by_position=self.by_position), bucket=self.bucket
-        )
+        output = merge_output(local, self.table, self.bucket, by_position=self.by_position)
         inserts, deletes = (merge_inputs(files, storage) for files in (self.inserts, self.deletes))
         if self._merge(inserts, deletes, output) is None:
             return False
@@ -90,14 +88,17 @@ class BucketMerge:
                 return write_no_events(output)
 
 
-def merge_output(path: str, table: Table, *, by_position: bool) -> MergeOutput:
-    """A local file of the table, for files to be merged into."""
+def merge_output(
+    path: str, table: Table, bucket: BucketId | None = None, *, by_position: bool
+) -> MergeOutput:
+    """A local file of the table, for files to be merged into: those of one bucket, or of all."""
     return MergeOutput(
         path,
         table.columns,
         compression_of(table),
         by_position=by_position,
         unchanged=table.is_unchanged,
+        bucket=bucket,
     )
 
 
