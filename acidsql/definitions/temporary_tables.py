@@ -27,6 +27,8 @@ from acidsql.model.naming import Named, refuse_name
 from acidsql.planner.names import find_temporary, new_name
 from acidsql.ports.catalog import Database, table_exists
 from acidsql.statements import CreateTable, CreateTableAs, CreateTableLike, RenameTable
+from acidsql.statements.constraint import ConstraintDefinition
+from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.database import DropDatabase
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.txn.heartbeats import Heartbeat, Heartbeats, while_held
@@ -82,7 +84,7 @@ class TemporaryTables:
                     return exists_already(name)
                 raise table_exists(name)
             own = self._names.temporary_tables[name] if is_there else self._room(name)
-            result = make(_with_target(statement, _ref(own, target)))
+            result = make(_with_target(self._with_own_keys(statement, name, own), own))
             self._names.temporary_tables[name] = own
         return result
 
@@ -143,6 +145,27 @@ class TemporaryTables:
                 line=target.line,
                 column=target.column,
             )
+
+    def _with_own_keys(self, statement: Creation, name: TableName, own: TableName) -> Creation:
+        """The statement whose foreign keys to the table ``name``, which it makes, are to ``own``."""
+        if not isinstance(statement, CreateTable):
+            return statement
+
+        def meant(constraint: ConstraintDefinition) -> ConstraintDefinition:
+            parent = constraint.parent
+            if parent is None or new_name(parent, self._names) != name:
+                return constraint
+            return replace(constraint, parent=_ref(own, parent))
+
+        def column(definition: ColumnDefinition) -> ColumnDefinition:
+            return replace(definition, constraints=tuple(map(meant, definition.constraints)))
+
+        return replace(
+            statement,
+            columns=tuple(map(column, statement.columns)),
+            partition_columns=tuple(map(column, statement.partition_columns)),
+            constraints=tuple(map(meant, statement.constraints)),
+        )
 
     def _room(self, name: TableName) -> TableName:
         """A free name in the session's database: two databases may have a table of one name."""
@@ -217,7 +240,8 @@ def _table(statement: Creation) -> CreateTable | CreateTableLike:
     return statement.table if isinstance(statement, CreateTableAs) else statement
 
 
-def _with_target(statement: Creation, target: TableRef) -> Creation:
+def _with_target(statement: Creation, own: TableName) -> Creation:
+    target = _ref(own, _table(statement).target)
     if isinstance(statement, CreateTableAs):
         return replace(statement, table=replace(statement.table, target=target))
     return replace(statement, target=target)
