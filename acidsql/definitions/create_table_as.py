@@ -71,14 +71,16 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     with scope.transaction() as txn:
         if statement.table.replaces:
             scope.release(lambda held: held == name)
-        # A plain table has no write ids. If it becomes an ACID table, those of its rows are others.
-        write_id = NO_WRITE_ID if is_plain else txn.write_id(name)
+        if not is_plain:
+            txn.write_id(name)  # before the lock, whose request records an INSERT
         txn.lock(creation_locks_as(name, plan, is_plain=is_plain))
+        txn.see_latest()
         if not statement.table.replaces and is_taken(scope.store, name):
             if statement.table.if_not_exists:
                 return exists_already(name)
             raise table_exists(name)
         old = _replaced(statement, name, scope)
+        write_id = _write_id(name, old, txn, is_plain=is_plain)
         if not seen.still_hold():
             raise AnalysisError(
                 "a table of the query was altered meanwhile", hint="Run the statement again."
@@ -95,7 +97,6 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
             table = replace(table, parameters={**table.parameters, **query})
         if old is not None:
             table = placed_beside(table, old.table, scope, chosen=_has_location(statement))
-            write_id = NO_WRITE_ID if is_plain else FIRST_WRITE_ID
         _require_empty(table, statement, scope, txn)
         job = _write(table, old, plan, columns, context, write_id, scope, engine, txn)
     words = _ORDER_ON if statement.is_materialized else _ORDER_BY
@@ -112,6 +113,18 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     if notes:
         result.message = "\n".join([summary(result), *notes])
     return result
+
+
+def _write_id(
+    name: TableName, old: ReplacedTable | None, txn: OpenTxn, *, is_plain: bool
+) -> WriteId:
+    """The write id of the rows, asked for under the lock: the name may have been another table's.
+
+    A plain table has none. If it becomes an ACID table, the write ids of its rows are others.
+    """
+    if is_plain:
+        return NO_WRITE_ID
+    return FIRST_WRITE_ID if old is not None else txn.renew_write_id(name)
 
 
 def _replaced(statement: CreateTableAs, name: TableName, scope: Scope) -> ReplacedTable | None:

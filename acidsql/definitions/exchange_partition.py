@@ -46,6 +46,7 @@ def exchange_partition(statement: ExchangePartition, scope: Scope, engine: Engin
     with scope.transaction() as txn:
         scope.release(lambda held: held in (target.name, source.name))
         txn.lock(exchange_locks(target, source))
+        txn.see_latest()
         if not seen.still_hold():
             raise AnalysisError(
                 "one of the tables was altered by another statement meanwhile",

@@ -183,6 +183,15 @@ class OpenTxn:
         """
         return self._manager.allocate_write_id(self.txn_id, table) == write_id
 
+    def renew_write_id(self, table: TableName) -> WriteId:
+        """Its write id in the table that has this name now, be it another one than `write_id` gave.
+
+        For a statement that makes the table: another of this name may have been dropped since.
+        """
+        with self._guard:
+            self._write_ids[table] = self._manager.allocate_write_id(self.txn_id, table)
+            return self._write_ids[table]
+
     @property
     def valid_txns(self) -> ValidTxnList:
         """The transactions that this one sees, fixed at first use.
@@ -194,6 +203,18 @@ class OpenTxn:
                 writes = self.type is not TxnType.READ_ONLY
                 self._valid_txns = self._manager.valid_txns(self.txn_id, writes=writes)
             return self._valid_txns
+
+    def see_latest(self) -> None:
+        """Fix what it sees: all that is committed now, also by transactions that began later.
+
+        For a statement that has locked what it reads, and makes other row ids of it. A writer does
+        not see later transactions otherwise, so it would lose the rows of one that was granted its
+        locks first. TxnError if it has seen anything already.
+        """
+        with self._guard:
+            if self._valid_txns is not None:
+                raise TxnError(f"the snapshot of transaction {self.txn_id} is fixed already")
+            self._valid_txns = self._manager.valid_txns(self.txn_id, writes=False)
 
     def snapshot(self, tables: Sequence[TableName]) -> dict[TableName, ValidWriteIdList]:
         """The write ids of each table that this transaction sees, with its own."""
