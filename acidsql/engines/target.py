@@ -149,7 +149,11 @@ class Target:
 
     def own(self, partition: str, path: str) -> OwnPath:
         """A path in the directory of a partition, known or new, as one that may be removed."""
-        return OwnPath.of(self.locations.get(partition, self.location), path)
+        return OwnPath.of(self.home(partition), path)
+
+    def home(self, partition: str) -> str:
+        """The directory of a known partition; of a new one, that of the table, which it lies in."""
+        return self.locations.get(partition, self.location)
 
     def remove_attempt(self, file: OutputFile) -> None:
         """Remove a file that is not published."""

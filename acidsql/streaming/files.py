@@ -19,14 +19,16 @@ import pyarrow as pa
 from acidsql.engines.publish import discard, publish
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.target import OutputFile, Target, partition_name
+from acidsql.errors import StreamingError
 from acidsql.layout.dir_names import FLUSH_LENGTH_SUFFIX, VERSION_FILE, BucketFile, DeltaDir
 from acidsql.model.ids import BucketId, StatementId, WriteId
+from acidsql.model.own_path import OwnPath
 from acidsql.model.row_id import RowId, encode_bucket
 from acidsql.model.table import Table
 from acidsql.orc.appended import AppendedFile
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
 from acidsql.ports.catalog import Catalog, Partition
-from acidsql.ports.storage import Storage, local_draft
+from acidsql.ports.storage import Storage, local_draft, without_login
 
 _STATEMENT = StatementId(0)
 _LENGTH = struct.Struct(">q")
@@ -39,10 +41,12 @@ Key = tuple[str, int]
 class _File:
     """A file of the batch. ``last`` is its last row id, ``sides`` the bytes of its side file.
 
-    While it is hidden, ``draft`` is the local path at which it grows.
+    ``home`` is the table's directory or the partition's, in which its ``directory`` lies. While it
+    is hidden, ``draft`` is the local path at which it grows.
     """
 
     partition: str
+    home: str
     directory: str
     name: str
     appended: AppendedFile
@@ -59,6 +63,10 @@ class _File:
     @property
     def side_file(self) -> str:
         return f"{self.path}{FLUSH_LENGTH_SUFFIX}"
+
+    def own(self, path: str) -> OwnPath:
+        """A path of this file, as one that may be removed."""
+        return OwnPath.of(self.home, path)
 
 
 class BatchFiles:
@@ -97,6 +105,7 @@ class BatchFiles:
         """
         self._target = to
         self._forget_dropped(names, to)
+        self._require_places(names, to)
         part = _Part(self, to)
         try:
             stored = rows.select([c.name for c in self._table.columns])
@@ -115,6 +124,19 @@ class BatchFiles:
             is_earlier = file.last is not None and file.last.write_id != to.write_id
             if self.grows and key[0] in dropped and is_earlier:
                 del self._files[key]
+
+    def _require_places(self, names: Sequence[str], to: Target) -> None:
+        """StreamingError if a partition has got another directory since an earlier transaction.
+
+        The batch's files lie in the old one, where nobody would read them.
+        """
+        for (partition, _), file in self._files.items():
+            if partition in names and file.directory != self.directory(partition, to):
+                raise StreamingError(
+                    f"partition {partition} of table {self._table.name} was moved",
+                    detail=f"The files of the batch are in {without_login(file.directory)}.",
+                    hint="Make a new connection.",
+                )
 
     def _add_partitions(self, names: Sequence[str], to: Target) -> None:
         new = [name for name in names if name not in to.locations]
@@ -136,13 +158,12 @@ class BatchFiles:
 
         Files that grow stay: they may hold rows of transactions that were committed.
         """
-        if self.grows or self._target is None:
+        if self.grows:
             return
-        target = self._target
         for file in self._files.values():
             with suppress(OSError):
                 os.remove(file.draft)
-        owned = {target.own(f.partition, f.directory) for f in self._files.values()}
+        owned = {file.own(file.directory) for file in self._files.values()}
         discard(sorted(owned), self._storage)
         self._files.clear()
 
@@ -154,20 +175,18 @@ class BatchFiles:
         for file in self._files.values():
             with suppress(OSError):
                 os.remove(file.draft)
-            if self._target is not None:
-                hidden = f"{file.directory}/{file.attempt}"
-                discard([self._target.own(file.partition, hidden)], self._storage)
+            discard([file.own(f"{file.directory}/{file.attempt}")], self._storage)
 
     def close(self) -> None:
         """Remove the side files: no more will be written. Only while a transaction is still open.
 
         The side file of a file with an unfinished end stays, since its readers need it.
         """
-        if not self.grows or self._target is None:
+        if not self.grows:
             return
         for file in self._files.values():
             if file.is_whole and file.sides:
-                self._storage.remove(self._target.own(file.partition, file.side_file))
+                self._storage.remove(file.own(file.side_file))
                 file.sides = 0
 
     # -- one part of one file -------------------------------------------------------------------
@@ -193,10 +212,9 @@ class BatchFiles:
             with open(draft, "rb") as source:
                 appended = AppendedFile.begin(source, draft)
             partition, bucket = key
+            home, directory = to.home(partition), self.directory(partition, to)
             name = BucketFile(BucketId(bucket)).name
-            file = _File(
-                partition, self.directory(partition, to), name, appended, last, attempt, draft
-            )
+            file = _File(partition, home, directory, name, appended, last, attempt, draft)
             self._files[key] = file
             if self.grows:
                 self._show(file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
@@ -642,6 +643,57 @@ def test_a_dropped_partition_begins_anew(session: Session) -> None:
                 session.execute("ALTER TABLE p DROP PARTITION (d = '2026-01-01', k = 'x')")
                 assert rows(session, "p") == [(1, "a", "2026-01-01", "y")]
     assert rows(session, "p") == [(1, "a", "2026-01-01", key) for key in "xy"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["ALTER TABLE q PARTITION (p = 1) SET LOCATION '{new}'"],
+        ["ALTER TABLE q PARTITION (p = 1) RENAME TO PARTITION (p = 3)", "ADD"],
+        ["ALTER TABLE q PARTITION (p = 1) RENAME TO PARTITION (p = 3)", "INSERT"],
+    ],
+)
+def test_a_partition_that_has_moved_ends_the_batch(
+    session: Session, tmp_path: Path, changes: list[str]
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    session.execute(f"CREATE TABLE q (id int) PARTITIONED BY (p int) {ACID}")
+    session.execute(f"ALTER TABLE q ADD PARTITION (p = 1) LOCATION '{old}'")
+    connection = connected(session, 3, "q")
+    add_to(connection, 1)
+    shutil.copytree(old, new)
+    short = {
+        "ADD": "ALTER TABLE q ADD PARTITION (p = 1)",
+        "INSERT": "INSERT INTO q PARTITION (p = 1) VALUES (9)",
+    }
+    for sql in changes:
+        session.execute(short.get(sql, sql).format(new=new))
+    before = rows(session, "q")
+    with pytest.raises(StreamingError, match="partition p=1 of table default.q was moved"):
+        add_to(connection, 1)
+    assert rows(session, "q") == before
+    with connected(session, 3, "q") as again:
+        add_to(again, 1)
+    assert rows(session, "q") == sorted([*before, (1, "1")], key=str)
+
+
+def test_side_files_are_removed_wherever_the_partitions_are(
+    session: Session, tmp_path: Path
+) -> None:
+    session.execute(f"CREATE TABLE q (id int) PARTITIONED BY (p int) {ACID}")
+    session.execute(f"ALTER TABLE q ADD PARTITION (p = 1) LOCATION '{tmp_path / 'old'}'")
+    with connected(session, 2, "q") as connection:
+        add_to(connection, 1)
+        add_to(connection, 2)
+    assert rows(session, "q") == [(1, "1"), (2, "2")]
+    assert not [*tmp_path.rglob("*_flush_length")]
+
+
+def add_to(connection: StreamingConnection, number: int) -> None:
+    """One transaction with one row, which is called as its partition is."""
+    connection.begin_transaction()
+    connection.write({"id": number, "p": number})
+    connection.commit_transaction()
 
 
 def test_a_file_that_vanished_ends_the_batch(session: Session) -> None:
