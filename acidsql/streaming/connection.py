@@ -306,7 +306,9 @@ class StreamingConnection:
     def _require_there(self, batch: TxnBatch) -> Table:
         """The table. StreamingError if another one, or none, has its name now."""
         now = self._scope.store.find_table(self.table)
-        if now is None or not batch.still_has_write_id():
+        # Over a metastore, write ids alone do not tell.
+        is_same = now is not None and now.created_s == self._options.table.created_s
+        if now is None or not is_same or not batch.still_has_write_id():
             raise StreamingError(f"table {self.table} was dropped", hint="Make a new connection.")
         return now
 

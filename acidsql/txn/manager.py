@@ -206,6 +206,13 @@ class TxnManager(Protocol):
         """The valid write id list of each table that belongs to a valid txn list. Read-only."""
         ...
 
+    def known_write_id(self, txn_id: TxnId, table: TableName) -> WriteId | None:
+        """The write id that a transaction has in the table of this name now, or None. Read-only.
+
+        A Hive Metastore does not tell. There the transaction is given one if it has none.
+        """
+        ...
+
     def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
         """The transaction that a write id belongs to, if the store still has it. Read-only."""
         ...

@@ -121,9 +121,10 @@ class TxnBatch:
     def still_has_write_id(self) -> bool:
         """Whether the current write id is still the transaction's in the table of this name.
 
-        It is not if the table was dropped and made again.
+        It is not if the table was dropped and made again. The store must not give out another one
+        there: that might be the same number, while lower ids of the batch are those of others.
         """
-        return self._manager.allocate_write_id(self.txn_id, self._table) == self.write_id
+        return self._manager.known_write_id(self.txn_id, self._table) == self.write_id
 
     def check(self) -> None:
         """Raise what the last heartbeat found: that a transaction has been ended by others."""

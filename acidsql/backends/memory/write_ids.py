@@ -58,6 +58,10 @@ class MemoryWriteIds(MemoryState):
                 for table in tables
             }
 
+    def known_write_id(self, txn_id: TxnId, table: TableName) -> WriteId | None:
+        with self.guard:
+            return self.write_ids.get(table, {}).get(txn_id)
+
     def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
         with self.guard:
             owners = (t for t, w in self.write_ids.get(table, {}).items() if w == write_id)

@@ -370,6 +370,10 @@ class MetastoreTxns:
         self._pin(valid, txns)
         return valid
 
+    def known_write_id(self, txn_id: TxnId, table: TableName) -> WriteId | None:
+        """As in the port: it may give one out."""
+        return self.allocate_write_id(txn_id, table)
+
     def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
         """None: a metastore does not tell."""
         return None

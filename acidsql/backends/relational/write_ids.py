@@ -104,6 +104,12 @@ class RelationalWriteIds(OverSql):
         return {TxnId(txn_id): WriteId(write_id) for txn_id, write_id in rows}
 
     @reading()
+    def known_write_id(self, txn_id: TxnId, table: TableName) -> WriteId | None:
+        place = {"database": table.database, "table": table.table}
+        found = self._sql.value("write_id", txn_id=txn_id, **place)
+        return None if found is None else WriteId(found)
+
+    @reading()
     def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
         place = {"database": table.database, "table": table.table}
         return maybe_txn(self._sql.row("txn_of_write_id", write_id=write_id, **place))

@@ -77,6 +77,7 @@ SAME = [
     Call("seed_write_id", (T, 9)),
     Call("seed_txn_id", (9,)),
     Call("valid_write_ids", ([T], None)),
+    Call("known_write_id", (1, T)),
     Call("writer_of", (T, 1)),
     Call("add_dynamic_partitions", (1, 1, T, ["p=1"], WriteOperation.UPDATE)),
     Call("check_lock", (1,)),

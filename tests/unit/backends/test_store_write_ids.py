@@ -76,6 +76,15 @@ def test_a_write_id_tells_its_txn(store):
     assert store.writer_of(U, write_ids[0]) is None
 
 
+def test_to_ask_for_a_write_id_gives_out_none(store):
+    first, second = begin(store), begin(store)
+    assert store.known_write_id(first, T) is None
+    write_id = store.allocate_write_id(second, T)
+    assert (store.known_write_id(second, T), store.known_write_id(second, U)) == (write_id, None)
+    assert store.known_write_id(first, T) is None
+    assert store.allocate_write_id(first, T) == write_id + 1
+
+
 def test_only_open_txns_that_may_write_get_ids(store):
     ended = begin(store)
     store.abort_txn(ended)

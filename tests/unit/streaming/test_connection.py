@@ -740,6 +740,25 @@ def test_a_table_that_was_changed_ends_the_batch(
     assert TxnState.OPEN not in states(session)
 
 
+@pytest.mark.parametrize("change", ["DROP TABLE t", "ALTER TABLE t RENAME TO u"])
+@pytest.mark.parametrize("begun", [1, 2])
+def test_a_batch_hides_no_rows_of_a_table_made_anew(
+    session: Session, change: str, begun: int
+) -> None:
+    """The new table would give the batch's next transaction the same write id."""
+    connection = connected(session, 3)
+    for _ in range(begun):
+        connection.begin_transaction()
+        connection.commit_transaction()
+    session.execute(change)
+    session.execute(f"CREATE TABLE t (id int, v string) {ACID}")
+    for number in range(begun):
+        session.execute(f"INSERT INTO t VALUES ({number}, 'theirs')")
+    with pytest.raises((StreamingError, NoSuchTxnError), match="was dropped"):
+        connection.begin_transaction()
+    assert rows(session) == [(number, "theirs") for number in range(begun)]
+
+
 def test_compaction_and_cleaning_leave_an_open_batch_alone(session: Session) -> None:
     session.execute("INSERT INTO t VALUES (100, 'a')")
     session.execute("INSERT INTO t VALUES (101, 'b')")
