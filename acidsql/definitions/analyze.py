@@ -72,7 +72,7 @@ def _analyze(plan: AnalyzePlan, txn: OpenTxn, scope: Scope, engine: Engine) -> R
         name: _with_kept(_counted(plan, part, context, scope, engine), name, part, scope)
         for name, part in _parts(plan, snapshot).items()
     }
-    with scope.store.committing(txn.txn_id):
+    with scope.committing(txn):
         scope.store.keep_statistics(plan.table, found)
     return Result("analyze", message="\n".join(["OK", *_lines(plan, found)]))
 

@@ -177,7 +177,7 @@ def _alter(
         refuse_columns(altered, {"line": target.line, "column": target.column})
         refuse_misfits(altered, _retyped(now.columns, altered.columns), scope)
         altered = replace(altered, constraints=constrained(altered, added, scope))
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             scope.store.alter_table(altered)
     return Result("alter", message="OK")
 

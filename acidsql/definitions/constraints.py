@@ -75,7 +75,7 @@ def _add(statement: AddConstraint, scope: Scope) -> Result:
         is_default = definition.kind is ConstraintKind.DEFAULT
         before = _without(now, definition.columns[0], definition.kind) if is_default else now
         added = replace(before, constraints=constrained(before, [definition], scope))
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             scope.store.alter_table(added)
     return Result("alter", message="OK")
 
@@ -93,7 +93,7 @@ def _drop(statement: DropConstraint, scope: Scope) -> Result:
                 line=statement.name.line,
                 column=statement.name.column,
             )
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             scope.store.alter_table(replace(now, constraints=left))
     return Result("alter", message="OK")
 
@@ -104,7 +104,7 @@ def _drop_of_column(statement: DropColumnConstraint, scope: Scope) -> Result:
     find_column(table, statement.column)
     with altering(table, scope) as (txn, now):
         left = _without(now, statement.column, statement.kind)
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             scope.store.alter_table(left)
     return Result("alter", message="OK")
 

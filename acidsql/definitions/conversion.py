@@ -8,12 +8,11 @@ the table says so. If the table becomes insert-only, its files move into the del
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from acidsql.definitions.partition import altering, move
+from acidsql.definitions.partition import altering, move, undoing
 from acidsql.definitions.table_kind import (
     TRANSACTIONAL,
     TRANSACTIONAL_PROPERTIES,
@@ -89,7 +88,7 @@ def _to_full_acid(table: Table, scope: Scope, txn: OpenTxn, place: dict[str, Any
         by_name = by_name or not all(_in_order(table, path, scope) for path in paths)
     if by_name:
         table = replace(table, parameters={POSITIONAL_EVOLUTION: "false", **table.parameters})
-    with scope.store.committing(txn.txn_id):
+    with scope.committing(txn):
         scope.store.alter_table(table)
         # A Hive Metastore has seeded the write id itself when alter_table returns.
         scope.store.seed_write_id(table.name, ORIGINAL_WRITE_IDS)
@@ -106,15 +105,14 @@ def _in_order(table: Table, path: str, scope: Scope) -> bool:
 def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
     write_id = txn.write_id(table.name)
     delta = DeltaDir(write_id, WriteId(write_id), StatementId(0)).name
-    with contextlib.ExitStack() as undo:
+    with undoing() as undo:
         for location in _locations(table, scope):
             for file in scope.storage.list_files(location):
                 if not lies_hidden(file.path):
                     moved = f"{location}/{delta}/{file.path}"
                     move(f"{location}/{file.path}", moved, scope.storage, undo)
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             scope.store.alter_table(table)
-        undo.pop_all()
 
 
 def _locations(table: Table, scope: Scope) -> list[str]:

@@ -118,7 +118,7 @@ def make_table(
                 **_place(unsaid),
             )
         scope.storage.make_directory(table.location)
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             if old is not None:
                 old.forget()
             adoption.seed(scope, txn)
@@ -166,7 +166,7 @@ def drop_table(statement: DropTable | DropMaterializedView, scope: Scope) -> Res
             txn.lock(drop_locks(name))
             # The table may have been dropped, or made anew, while the statement waited.
             table = find_dropped(statement, scope)
-            notes = forget_table(table, scope, Neighbours(scope), [table.name])
+            notes = forget_table(table, scope, txn, Neighbours(scope), [table.name])
     except TableNotFoundError as error:
         if statement.if_exists:
             return Result("drop", message=f"{_kind_of(statement)} {name} does not exist")
@@ -206,20 +206,29 @@ def drop_locks(name: TableName) -> list[LockComponent]:
 
 
 def forget_table(
-    table: Table, scope: Scope, neighbours: Neighbours, doomed: Collection[TableName]
+    table: Table,
+    scope: Scope,
+    txn: OpenTxn,
+    neighbours: Neighbours,
+    doomed: Collection[TableName],
 ) -> list[str]:
     """Forget the table, then remove its files; a line for everything that stays on disk.
 
     The order matters: a table that is forgotten cannot be found with only some of its files. Files
     that may belong to others stay. ``doomed`` are all tables that the statement drops.
+
+    Raises TxnAbortedError if the transaction is not open any more: without its locks, the table of
+    this name, and the directory, may be another session's.
     """
     own, notes = divide(places_of(table, scope), neighbours, doomed)
     # If we die before the end, a later table may be made over the files that stay.
     remove_leftovers(table, [place.location for place in own], scope)
-    scope.store.drop_table(table.name)
+    with scope.store.while_open(txn.txn_id):
+        scope.store.drop_table(table.name)
     if not table.owns_files:
         return []
     for place in own:
+        txn.require_open()
         notes += remove_place(place, table, scope)
     return notes
 

@@ -276,7 +276,7 @@ def _commit(
     if table.partition_columns and write_id != NO_WRITE_ID:
         names = sorted(map(str, partitions))
         reached = [Reached(write_id, table.name, names, WriteOperation.INSERT)]
-    with scope.store.committing(txn.txn_id, reached, list(wrote.written)):
+    with scope.committing(txn, reached, list(wrote.written)):
         if old is not None:
             old.forget()
         scope.store.create_table(table.created_empty())

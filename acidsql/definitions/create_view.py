@@ -107,7 +107,7 @@ def define_view(statement: ViewDefinition, scope: Scope, engine: Engine) -> Resu
             return exists_already(name)
         view = _finished(draft, scope, engine, txn)
         old = scope.store.find_view(name)
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             if old is None:
                 scope.store.create_view(view)
             else:
@@ -162,7 +162,7 @@ def _alter(statement: AlterViewAs, scope: Scope, engine: Engine) -> Result:
     with scope.transaction() as txn:
         txn.lock(draft.locks)
         view = _finished(draft, scope, engine, txn)
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             scope.store.alter_view(_replacing(_old(statement, scope), view))
     return Result("alter", message="OK")
 

@@ -20,6 +20,7 @@ from acidsql.ports.catalog import Database, is_default_database
 from acidsql.statements.database import CreateDatabase, DropDatabase, SetDatabaseProperties
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
+from acidsql.txn.transaction import OpenTxn
 
 
 def create_database(statement: CreateDatabase, scope: Scope) -> Result:
@@ -91,18 +92,20 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
             return Result("drop", message=f"database {name} does not exist")
         database = scope.store.database(name)
         neighbours = Neighbours(scope)
-        notes = _drop_tables(name, scope, neighbours) if statement.cascade else []
+        notes = _drop_tables(name, scope, txn, neighbours) if statement.cascade else []
         reasons = {
             place: reason_to_keep(place, neighbours, database=name)
             for place in sorted({database.location, database.managed_location or database.location})
         }
-        scope.store.drop_database(name)
+        with scope.store.while_open(txn.txn_id):
+            scope.store.drop_database(name)
         for place, reason in reasons.items():
             if reason is not None:
                 notes.append(f"{place} stays: {reason}.")
             elif scope.storage.list_files(place):
                 notes.append(f"{place} holds files and stays.")
             else:
+                txn.require_open()
                 scope.storage.remove_location(place)
     return Result("drop", message="\n".join(["OK", *notes]))
 
@@ -112,7 +115,7 @@ def database_drop_locks(name: str) -> list[LockComponent]:
     return lock_components([Access(name, None, Operation.DROP)])
 
 
-def _drop_tables(name: str, scope: Scope, neighbours: Neighbours) -> list[str]:
+def _drop_tables(name: str, scope: Scope, txn: OpenTxn, neighbours: Neighbours) -> list[str]:
     if name == DEFAULT_DATABASE:
         raise is_default_database()
     # All tables are read before the first one is dropped: a table that we cannot read raises here,
@@ -120,5 +123,6 @@ def _drop_tables(name: str, scope: Scope, neighbours: Neighbours) -> list[str]:
     tables = [scope.store.table(TableName(name, table)) for table in scope.store.tables(name)]
     names = {table.name for table in tables}
     for view in scope.store.views(name):
-        scope.store.drop_view(TableName(name, view))
-    return [n for table in tables for n in forget_table(table, scope, neighbours, names)]
+        with scope.store.while_open(txn.txn_id):
+            scope.store.drop_view(TableName(name, view))
+    return [n for table in tables for n in forget_table(table, scope, txn, neighbours, names)]

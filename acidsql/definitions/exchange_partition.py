@@ -190,7 +190,7 @@ def _move(
 
         @contextmanager
         def committing() -> Iterator[None]:
-            with scope.store.committing(txn.txn_id, wrote.reached, list(wrote.written)):
+            with scope.committing(txn, wrote.reached, list(wrote.written)):
                 scope.store.add_partitions(target.name, made)
                 yield
 

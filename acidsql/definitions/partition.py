@@ -14,6 +14,7 @@ from acidsql.definitions.removal import OwnPlace, divide, remove_place
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
+    CommitStateUnknownError,
     PartitionNotFoundError,
     UnsupportedStatementError,
 )
@@ -86,7 +87,7 @@ def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
     with altering(table, scope, partition_drop_locks(table, doomed)) as (txn, table):
         found = scope.store.partitions_for(table, membership(doomed))
         dropped = [p for p in found if p.name in doomed]
-        notes = drop_together(table, dropped, scope, scope.store.committing(txn.txn_id))
+        notes = drop_together(table, dropped, scope, scope.committing(txn))
     lines = [f"Dropped the partition {p.name}" for p in dropped]
     lines += [f"No partition meets PARTITION (…) number {number}" for number in missed]
     return Result("alter", message="\n".join([*lines, *notes]))
@@ -158,13 +159,12 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
             )
         location = target if moves else source
         clear_default_places(table, [Partition(new, location)], scope)
-        with contextlib.ExitStack() as undo:
+        with undoing() as undo:
             if location != source:
                 require_present(source, table.name, scope.storage)
                 move(source, target, scope.storage, undo)
-            with scope.store.committing(txn.txn_id):
+            with scope.committing(txn):
                 scope.store.rename_partition(table.name, old, Partition(new, location))
-            undo.pop_all()
     return Result("alter", message="OK")
 
 
@@ -213,6 +213,21 @@ def altering(
 def alter_locks(table: Table) -> list[LockComponent]:
     """The locks of most forms of ALTER TABLE."""
     return lock_components([Access.of(table.name, Operation.ALTER)])
+
+
+@contextlib.contextmanager
+def undoing() -> Iterator[contextlib.ExitStack]:
+    """The steps that undo what the block has done if it fails.
+
+    They are left out where the block's commit may have been carried out.
+    """
+    with contextlib.ExitStack() as undo:
+        try:
+            yield undo
+        except CommitStateUnknownError:
+            undo.pop_all()
+            raise
+        undo.pop_all()
 
 
 def move(source: str, target: str, storage: Storage, undo: contextlib.ExitStack) -> None:
@@ -265,7 +280,7 @@ def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -
     for partition in added:
         scope.storage.make_directory(partition.location)
     clear_default_places(table, added, scope)
-    with scope.store.committing(txn.txn_id):
+    with scope.committing(txn):
         adoption.seed(scope, txn)
         note_adoption(table, adoption, scope)
         scope.store.add_partitions(table.name, added)
@@ -295,11 +310,10 @@ def drop_together(
     chosen = [OwnPlace(p.location, is_chosen=True) for p in placed]
     own, notes = divide(chosen, Neighbours(scope, placed), partition_of=table.name)
     doomed = [p.location for p in removed if p not in placed]
-    with contextlib.ExitStack() as undo:
+    with undoing() as undo:
         if not keeps_rows or table.kind is TableKind.PLAIN:
             doomed = [hide(directory, scope.storage, undo) for directory in doomed]
         with committing:
             scope.store.drop_partitions(table.name, [p.name for p in dropped])
-        undo.pop_all()
     remove_directories(table, doomed, scope.storage)
     return [*notes, *(n for place in own for n in remove_place(place, table, scope))]

@@ -43,7 +43,7 @@ def set_properties(statement: SetProperties, scope: Scope) -> Result:
         # `now` is the table after the wait for the lock. Another session may have converted it
         # meanwhile.
         _refuse(now, given, place)
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             scope.store.alter_table(with_properties(now, given))
     return Result("alter", message="OK")
 
@@ -72,7 +72,7 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
         parameters, comment = split_comment(
             {key: value for key, value in present.items() if key not in statement.keys}
         )
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             scope.store.alter_table(replace(now, parameters=parameters, comment=comment))
     return Result("alter", message="OK")
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 
 from acidsql.definitions.create_table import creation_locks, new_table_name
-from acidsql.definitions.partition import move
+from acidsql.definitions.partition import move, undoing
 from acidsql.definitions.table_places import database_location
 from acidsql.errors import AnalysisError
 from acidsql.execution.result import Result
@@ -44,14 +43,13 @@ def rename_table(statement: RenameTable, scope: Scope, *, is_temporary: bool = F
                 f"New location for this table {name} already exists : {target}",
                 hint="Move what is there elsewhere, or remove it.",
             )
-        with contextlib.ExitStack() as undo:
+        with undoing() as undo:
             if moves:
                 require_present(now.location, now.name, scope.storage)
                 move(now.location, target, scope.storage, undo)
-            with scope.store.committing(txn.txn_id):
+            with scope.committing(txn):
                 renamed = replace(now, name=name, location=target)
                 scope.store.rename_table(table.name, renamed, _moved(now, target, scope))
-            undo.pop_all()
     return Result("alter", message="OK")
 
 

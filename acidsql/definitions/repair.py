@@ -44,7 +44,7 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
         places = [*(p.location for p in added), *newer]
         adoption = adopt(table, places, scope, txn, own=newer)
         clear_default_places(table, added, scope)
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             adoption.seed(scope, txn)
             note_adoption(table, adoption, scope)
             scope.store.drop_partitions(table.name, [p.name for p in dropped])

@@ -30,7 +30,7 @@ def set_format(statement: SetFormat, scope: Scope) -> Result:
         if changed.format is not now.format or now.kind is not TableKind.PLAIN:
             _refuse_files(now, changed, scope, place)
         refuse_bad_kind(changed, place)
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             scope.store.alter_table(replace(changed, parameters=now.noted))
     return Result("alter", message="OK")
 

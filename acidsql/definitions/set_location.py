@@ -66,7 +66,7 @@ def set_location(statement: SetLocation, scope: Scope) -> Result:
         adoption = change.verified(txn)
         remove_leftovers(table, [change.old], scope)
         scope.storage.make_directory(new)
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             adoption.seed(scope, txn)
             if name is None:
                 scope.store.alter_table(replace(table, location=new, parameters=table.noted))

@@ -43,7 +43,7 @@ def drop_view(statement: DropView, scope: Scope) -> Result:
         # The view may have been dropped while the statement waited.
         if scope.store.find_view(name) is None:
             return _nothing_dropped(statement, scope)
-        with scope.store.committing(txn.txn_id):
+        with scope.committing(txn):
             scope.store.drop_view(name)
     return Result("drop", message="OK")
 
@@ -91,16 +91,16 @@ def alter_view(statement: AlterView, scope: Scope) -> Result:
         match statement:
             case RenameView():
                 new = new_table_name(statement.renamed, scope)
-                with scope.store.committing(txn.txn_id):
+                with scope.committing(txn):
                     scope.store.rename_view(now.name, new)
             case SetViewProperties():
                 known = with_comment(now.parameters, now.comment)
                 changed = _with_properties(now, {**known, **dict(statement.properties)})
-                with scope.store.committing(txn.txn_id):
+                with scope.committing(txn):
                     scope.store.alter_view(changed)
             case UnsetViewProperties():
                 changed = _without_properties(now, statement)
-                with scope.store.committing(txn.txn_id):
+                with scope.committing(txn):
                     scope.store.alter_view(changed)
             case _:
                 assert_never(statement)

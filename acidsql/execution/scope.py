@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from acidsql.model.names import TableName
@@ -14,6 +14,8 @@ from acidsql.plans.sql_text import SqlText
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
 from acidsql.settings import Settings
+from acidsql.txn.commit import answer_asked_for
+from acidsql.txn.entities import Reached, Written
 from acidsql.txn.transaction import OpenTxn
 
 
@@ -61,3 +63,19 @@ class Scope:
     def rules(self) -> Rules:
         """What the settings let a statement do."""
         return Rules(row_movement=self.settings.row_movement)
+
+    @contextmanager
+    def committing(
+        self, txn: OpenTxn, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
+    ) -> Iterator[None]:
+        """`Store.committing`. If its answer is lost, the store is asked whether it has committed.
+
+        CommitStateUnknownError if that is not answered either.
+        """
+        step = self.store.committing(txn.txn_id, reached, written)
+        if not self.store.commits_in_one_step:  # it has undone the changes
+            with step:
+                yield
+            return
+        with answer_asked_for(txn.txn_id, self.store.heartbeat), step:
+            yield

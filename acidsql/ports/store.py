@@ -25,6 +25,14 @@ class Store(TxnManager, Catalog, Protocol):
         """Whether all verbs of `committing` happen together, also if this process dies."""
         ...
 
+    def while_open(self, txn_id: TxnId) -> AbstractContextManager[None]:
+        """One step of the store: the catalog's verbs inside the block, if the transaction is open.
+
+        So a session that was taken for dead, and has lost its locks, changes nothing. An error
+        inside leaves the store as it was; a Hive Metastore keeps what was done before.
+        """
+        ...
+
     def committing(
         self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
     ) -> AbstractContextManager[None]:

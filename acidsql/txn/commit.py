@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from acidsql.errors import CommitStateUnknownError, InternalError, NoSuchTxnError, StorageError
+from acidsql.errors import (
+    CommitStateUnknownError,
+    InternalError,
+    NoSuchTxnError,
+    StorageError,
+    TxnError,
+)
 from acidsql.model.ids import TxnId
 
 _log = logging.getLogger(__name__)
@@ -33,8 +40,37 @@ def _commit_again(txn_id: TxnId, step: Callable[[TxnId], None]) -> None:
         if not error.committed:
             raise
     except _ANSWER_LOST as error:
-        raise CommitStateUnknownError(
-            f"it is not known whether txnid:{txn_id} was committed",
-            detail=str(error),
-            hint="SHOW TRANSACTIONS lists it as long as it is open or aborted.",
-        ) from error
+        raise _unknown(txn_id, error) from error
+
+
+@contextmanager
+def answer_asked_for(txn_id: TxnId, require_open: Callable[[TxnId], None]) -> Iterator[None]:
+    """A block that commits a transaction. If its answer is lost, the store is asked what it did.
+
+    The block's error is raised unless the transaction is committed. ``require_open`` asks the
+    store, and raises unless the transaction is open. CommitStateUnknownError if that is not
+    answered either.
+    """
+    try:
+        yield
+    except _ANSWER_LOST as error:
+        try:
+            require_open(txn_id)
+        except NoSuchTxnError as found:
+            if not found.committed:
+                raise error from None
+            _log.warning("committed, though the answer was lost", extra={"txn_id": txn_id})
+        except TxnError:
+            raise error from None
+        except _ANSWER_LOST as again:
+            raise _unknown(txn_id, again) from error
+        else:
+            raise
+
+
+def _unknown(txn_id: TxnId, error: Exception) -> CommitStateUnknownError:
+    return CommitStateUnknownError(
+        f"it is not known whether txnid:{txn_id} was committed",
+        detail=str(error),
+        hint="SHOW TRANSACTIONS lists it as long as it is open or aborted.",
+    )

@@ -32,19 +32,28 @@ class MemoryStore(MemoryCompactions, MemoryMutexes, MemoryCatalog):
         """There is nothing to release."""
 
     @contextmanager
-    def committing(
-        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
-    ) -> Iterator[None]:
+    def while_open(self, txn_id: TxnId) -> Iterator[None]:
         with self.guard:
             self.require_open(txn_id)
             before = {k: _copy(v) for k, v in vars(self).items() if k not in _NOT_STATE}
             try:
                 yield
-                self.commit_txn(txn_id, reached, written)
-            except BaseException as error:
+            except BaseException:
                 vars(self).update(before)
-                if isinstance(error, WriteConflictError):
-                    self.abort_txn(txn_id, error.message)
+                raise
+
+    @contextmanager
+    def committing(
+        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
+    ) -> Iterator[None]:
+        with self.guard:
+            try:
+                with self.while_open(txn_id):
+                    yield
+                    self.commit_txn(txn_id, reached, written)
+            except WriteConflictError as conflict:
+                # The changes of the block are undone, and so is the abort.
+                self.abort_txn(txn_id, conflict.message)
                 raise
 
 

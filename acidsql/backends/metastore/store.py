@@ -68,6 +68,12 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         return (known.owner if known else "") or self._user
 
     @contextmanager
+    def while_open(self, txn_id: TxnId) -> Iterator[None]:
+        """As in the port, but for a moment between the question and the change."""
+        self.heartbeat(txn_id)
+        yield
+
+    @contextmanager
     def committing(
         self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
     ) -> Iterator[None]:

@@ -46,12 +46,17 @@ class RelationalStore(RelationalCompactions, RelationalMutexes, RelationalCatalo
         self._sql.close()
 
     @contextmanager
+    def while_open(self, txn_id: TxnId) -> Iterator[None]:
+        with self._sql.transaction(Mode.ALONE):
+            self._require_open(txn_id)
+            yield
+
+    @contextmanager
     def committing(
         self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
     ) -> Iterator[None]:
         try:
-            with self._sql.transaction(Mode.ALONE):
-                self._require_open(txn_id)
+            with self.while_open(txn_id):
                 yield
                 self.commit_txn(txn_id, reached, written)
         except WriteConflictError as conflict:

@@ -110,3 +110,35 @@ def test_what_is_still_its_own_goes(stage, tmp_path):
     stage.sleeper.execute("INSERT INTO t VALUES (1)")
     stage.sleeper.execute("ROLLBACK")
     assert list((tmp_path / "t").iterdir()) == []
+
+
+@pytest.mark.parametrize("sql", ["DROP TABLE t", "DROP TABLE IF EXISTS t"])
+def test_before_a_drop(stage, monkeypatch, sql):
+    """The table of that name is another session's by then."""
+    last_step = stage.store.while_open
+
+    def sleeping(txn_id):
+        monkeypatch.setattr(stage.store, "while_open", last_step)
+        stage.meanwhile()
+        return last_step(txn_id)
+
+    monkeypatch.setattr(stage.store, "while_open", sleeping)
+    with pytest.raises(TxnAbortedError):
+        stage.sleeper.execute(sql)
+    assert stage.rows() == [(2,)]
+
+
+def test_between_a_drop_and_the_removal_of_its_files(stage, monkeypatch):
+    last_step = stage.store.drop_table
+
+    def sleeping(name):
+        last_step(name)
+        monkeypatch.setattr(stage.store, "drop_table", last_step)
+        assert len(stage.store.abort_txns([t.txn_id for t in stage.store.show_txns()])) == 1
+        for again in (CREATE, "INSERT INTO t VALUES (2)"):
+            stage.other.execute(again)
+
+    monkeypatch.setattr(stage.store, "drop_table", sleeping)
+    with pytest.raises(TxnAbortedError):
+        stage.sleeper.execute("DROP TABLE t")
+    assert stage.rows() == [(2,)]

@@ -1,0 +1,99 @@
+"""Definitions whose commit is carried out, and whose answer is lost: they end as if it had come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidsql.errors import CommitStateUnknownError, StorageError
+from acidsql.model.names import TableName
+from acidsql.model.table import TableKind
+from acidsql.session.session import Session
+from tests.checks import check_table
+
+ACID = "TBLPROPERTIES ('transactional' = 'true')"
+INSERT_ONLY = "'transactional' = 'true', 'transactional_properties' = 'insert_only'"
+AFTER = {
+    "ALTER TABLE p PARTITION (k = 1) RENAME TO PARTITION (k = 9)": ("p", [(1, "9"), (2, "2")]),
+    "ALTER TABLE p DROP PARTITION (k = 1)": ("p", [(2, "2")]),
+    "ALTER TABLE t RENAME TO u": ("u", [(1,)]),
+    "ALTER TABLE t ADD COLUMNS (more int)": ("t", [(1, None)]),
+    "CREATE TABLE u (a int)": ("u", []),
+}
+
+
+@pytest.fixture
+def tables(session: Session) -> Session:
+    session.execute(f"CREATE TABLE p (a int) PARTITIONED BY (k int) {ACID}")
+    session.execute("INSERT INTO p VALUES (1, 1), (2, 2)")
+    session.execute(f"CREATE TABLE t (a int) {ACID}")
+    session.execute("INSERT INTO t VALUES (1)")
+    return session
+
+
+def lose_the_answer(session: Session, patch: pytest.MonkeyPatch) -> None:
+    """The store commits once, and seems not to answer."""
+    answered = session._store.committing
+
+    @contextmanager
+    def committing(*args: Any) -> Iterator[None]:
+        patch.setattr(session._store, "committing", answered)
+        with answered(*args):
+            yield
+        raise StorageError("the connection is lost")
+
+    patch.setattr(session._store, "committing", committing)
+
+
+@pytest.mark.parametrize("sql", list(AFTER))
+def test_the_store_is_asked_what_it_did(tables: Session, sql: str, monkeypatch: pytest.MonkeyPatch):
+    lose_the_answer(tables, monkeypatch)
+    tables.execute(sql)
+    name, rows = AFTER[sql]
+    assert sorted(check_table(tables._store, TableName("default", name))) == rows
+
+
+@pytest.mark.parametrize("sql", list(AFTER))
+def test_no_directory_is_moved_back_if_nobody_knows(
+    tables: Session, sql: str, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(*_: object) -> None:
+        raise StorageError("the connection is lost")
+
+    with monkeypatch.context() as patch:
+        lose_the_answer(tables, patch)
+        patch.setattr(tables._store, "heartbeat", fail)
+        with pytest.raises(CommitStateUnknownError):
+            tables.execute(sql)
+    name, rows = AFTER[sql]
+    assert sorted(check_table(tables._store, TableName("default", name))) == rows
+
+
+def test_the_files_of_a_converted_table(
+    session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    session.execute("CREATE TABLE t (a int) TBLPROPERTIES ('transactional' = 'false')")
+    session.insert("t", {"a": [1, 2]})
+    lose_the_answer(session, monkeypatch)
+    session.execute(f"ALTER TABLE t SET TBLPROPERTIES ({INSERT_ONLY})")
+    table = session._store.table(TableName("default", "t"))
+    assert table.kind is TableKind.INSERT_ONLY
+    files = [path.parent.name for path in (tmp_path / "w" / "t").rglob("0*")]
+    assert files == ["delta_0000001_0000001_0000"]
+
+
+def test_what_the_store_has_not_carried_out_is_undone(
+    tables: Session, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tables._store, "commit_txn", fail)
+        with pytest.raises(StorageError, match="the disk is full"):
+            tables.execute("ALTER TABLE p DROP PARTITION (k = 1)")
+    assert sorted(check_table(tables._store, TableName("default", "p"))) == [(1, "1"), (2, "2")]
