@@ -14,13 +14,18 @@ from acidsql.background.events import Action, Event
 from acidsql.background.removal import Doomed, Why, bytes_of, remove_all
 from acidsql.background.scope import BackgroundScope, may_be_cleaned
 from acidsql.execution.snapshots import table_directories
-from acidsql.layout.dir_names import DeltaDir, is_hidden, parse_compaction_attempt
+from acidsql.layout.dir_names import (
+    DeltaDir,
+    is_hidden,
+    parse_compaction_attempt,
+    parse_directory,
+)
 from acidsql.layout.history import history
 from acidsql.layout.listing import ListedFile
 from acidsql.layout.obsolete import aborted, aborted_without_files
 from acidsql.model.ids import NO_TXN, TxnId, WriteId
 from acidsql.model.names import TableName
-from acidsql.model.own_path import OwnPath
+from acidsql.model.own_path import OwnPath, lies_in
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table, TableKind
 from acidsql.ports.storage import Storage, list_marked_files
@@ -110,6 +115,8 @@ def _files(
         files, markers = list_marked_files(location, storage)
         paths = aborted(files, write_ids, seen, markers, table.kind)
         paths += _without_files(location, depth, files, write_ids, seen, storage)
+        # A directory that the catalog names is removed by the statements that drop it.
+        paths = [p for p in paths if not any(lies_in(at, f"{location}/{p}") for at in places)]
         for path in paths:
             own = _own_path(f"{location}/{path}", places, location)
             found.append(Doomed(own, bytes_of(path, files), Why.ABORTED))
@@ -126,13 +133,20 @@ def _own_path(full: str, places: Collection[str], location: str) -> OwnPath:
 
 
 def _locations(table: Table, places: Collection[str]) -> list[tuple[str, int]]:
-    """The table's directory and those of partitions outside of it, with the levels below each.
+    """The table's directory and those of partitions not found in it, with the levels below each.
 
     The table's directory has a level for each partition column; partitions that the catalog does
-    not know are found in it, too.
+    not know are found in it, too. `history` passes over hidden directories there, and over what
+    lies in a delta: a partition column may be called ``_p``.
     """
-    elsewhere = [p for p in sorted(places) if p != table.location and not table.encloses(p)]
+    elsewhere = [p for p in sorted(places) if p != table.location and not _is_found(p, table)]
     return [(table.location, len(table.partition_columns)), *((p, 0) for p in elsewhere)]
+
+
+def _is_found(place: str, table: Table) -> bool:
+    """Whether a partition's files are found in the listing of the table's directory."""
+    names = place.removeprefix(f"{table.location}/").split("/")
+    return table.encloses(place) and not any(is_hidden(n) or parse_directory(n) for n in names)
 
 
 def _covered(

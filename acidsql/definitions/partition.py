@@ -22,6 +22,7 @@ from acidsql.execution.places import Neighbours, chosen_path, refuse_files_outsi
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import named_directory, partition_directory
+from acidsql.layout.dir_names import is_hidden, parse_directory
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
 from acidsql.model.naming import partition_path, refuse_partition
@@ -264,8 +265,19 @@ def _place(partition: Partition, table: Table) -> Place:
 
 
 def refuse_place_of_another(table: Table, partition: Partition) -> None:
-    """AnalysisError for a directory that is the default place of another partition."""
+    """AnalysisError for a directory that is the default place of another partition.
+
+    Nor may it lie in a hidden directory of the table, or in one that is named as a writer's is:
+    those are cleaned.
+    """
     inside = partition.location.removeprefix(f"{table.location}/")
+    names = inside.split("/") if table.encloses(partition.location) else []
+    taken = next((name for name in names if is_hidden(name) or parse_directory(name)), None)
+    if taken is not None and inside != str(partition.name):
+        raise AnalysisError(
+            f"the directory {partition.location} lies in {taken}, a name for acidsql's own files",
+            hint=f"Choose a directory outside of {table.location} for partition {partition.name}.",
+        )
     if inside not in (partition.location, str(partition.name)) and "=" in inside:
         raise AnalysisError(
             f"the directory {partition.location} has the name of another partition",

@@ -147,7 +147,7 @@ class TemporaryTables:
             )
 
     def _with_own_keys(self, statement: Creation, name: TableName, own: TableName) -> Creation:
-        """The statement whose foreign keys to the table ``name``, which it makes, are to ``own``."""
+        """The statement with its foreign keys to the table that it makes, ``name``, to ``own``."""
         if not isinstance(statement, CreateTable):
             return statement
 

@@ -7,10 +7,11 @@ import pytest
 import acidsql
 from acidsql.background.aborted_writes import forget_aborted_writes
 from acidsql.background.scope import BackgroundScope
-from acidsql.errors import StorageError
+from acidsql.errors import AnalysisError, StorageError
 from acidsql.layout.dir_names import compaction_attempt
 from acidsql.model.ids import WriteId
-from acidsql.model.names import TableName
+from acidsql.model.names import PartitionName, TableName
+from acidsql.ports.catalog import Partition
 from acidsql.session.session import Session
 from acidsql.txn.entities import LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
@@ -114,6 +115,37 @@ def test_a_partition_elsewhere_is_looked_at(session, clock, tmp_path):
     assert exists(session, f"{tmp_path}/far/delta_0000002_0000002_0000") == [True]
     assert clean(session, clock) == []
     assert exists(session, made) == [False]
+
+
+def test_a_partition_in_a_hidden_directory_is_looked_at(session, clock, tmp_path):
+    """Hive lets a partition have such a one."""
+    place = tmp_path / "w" / "t" / "_data" / "b"
+    shutil.copytree(tmp_path / "w" / "t" / "p=a", place)
+    session._store.add_partitions(T, [Partition(PartitionName.of({"p": "b"}), str(place))])
+    _, [made] = dead(session, clock, "delta_{0}_{0}_0000", where=("_data/b",))
+    assert exists(session, made) == [True]
+    assert clean(session, clock) == []
+    assert exists(session, made, f"{place}/delta_0000001_0000001_0000") == [False, True]
+
+
+@pytest.mark.parametrize("name", ["delta_0000002_0000002_0000", "_data", "x/base_3", ".x/y"])
+def test_no_partition_is_made_where_the_cleaner_looks_for_writes(session, tmp_path, name):
+    place = tmp_path / "w" / "t" / name
+    with pytest.raises(AnalysisError, match="a name for acidsql's own files"):
+        session.execute(f"ALTER TABLE t ADD PARTITION (p = 'b') LOCATION '{place}'")
+    with pytest.raises(AnalysisError, match="a name for acidsql's own files"):
+        session.execute(f"ALTER TABLE t PARTITION (p = 'a') SET LOCATION '{place}'")
+    assert session.execute("CHECK TABLE t").fetchall() == []
+
+
+def test_a_directory_that_the_catalog_names_is_not_removed(session, clock, tmp_path):
+    place = tmp_path / "w" / "t" / "delta_0000002_0000002_0000"
+    shutil.copytree(tmp_path / "w" / "t" / "p=a", place / "inner")
+    known = Partition(PartitionName.of({"p": "b"}), f"{place}/inner")
+    session._store.add_partitions(T, [known])
+    dead(session, clock, "delta_{0}_{0}_0000")
+    clean(session, clock)
+    assert (place / "inner" / "delta_0000001_0000001_0000").exists()
 
 
 def test_a_partition_that_is_a_link_is_looked_at(session, clock, tmp_path):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
-import shutil
 from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
@@ -669,7 +669,7 @@ def test_a_partition_that_has_moved_ends_the_batch(
     for sql in changes:
         session.execute(short.get(sql, sql).format(new=new))
     before = rows(session, "q")
-    with pytest.raises(StreamingError, match="partition p=1 of table default.q was moved"):
+    with pytest.raises(StreamingError, match="was moved"):
         add_to(connection, 1)
     assert rows(session, "q") == before
     with connected(session, 3, "q") as again:
