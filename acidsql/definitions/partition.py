@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import clear_default_places
-from acidsql.definitions.removal import OwnPlace, divide, remove_place
+from acidsql.definitions.removal import OwnPlace, divide, remove_free_places
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -328,4 +328,4 @@ def drop_together(
         with committing:
             scope.store.drop_partitions(table.name, [p.name for p in dropped])
     remove_directories(table, doomed, scope.storage)
-    return [*notes, *(n for place in own for n in remove_place(place, table, scope))]
+    return [*notes, *remove_free_places(own, table, scope, partition_of=table.name)]

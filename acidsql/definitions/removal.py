@@ -48,6 +48,22 @@ def divide(
     return own, notes
 
 
+def remove_free_places(
+    places: Sequence[OwnPlace], table: Table, scope: Scope, partition_of: TableName | None = None
+) -> list[str]:
+    """Remove directories after the commit that freed them; a line for each one that stays.
+
+    The commit has released the locks. So each directory is looked for in the catalog once more:
+    another session may have given it to a table or partition by now.
+    """
+    notes = []
+    for place in places:
+        free, reasons = divide([place], Neighbours(scope), partition_of=partition_of)
+        notes += reasons
+        notes += [line for each in free for line in remove_place(each, table, scope)]
+    return notes
+
+
 def remove_place(place: OwnPlace, table: Table, scope: Scope) -> list[str]:
     """Remove a directory; a line if something of it stays.
 

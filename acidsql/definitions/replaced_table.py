@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acidsql.definitions.leftovers import remove_leftovers
-from acidsql.definitions.removal import OwnPlace, divide, remove_place
+from acidsql.definitions.removal import OwnPlace, divide, remove_free_places
 from acidsql.definitions.table_places import places_of
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.places import Neighbours
@@ -49,8 +49,7 @@ class ReplacedTable:
         """Remove the files, after the commit; a line for each directory that stays."""
         if not self.table.owns_files:
             return list(self.notes)
-        removed = [n for p in self.places for n in remove_place(p, self.table, self.scope)]
-        return [*self.notes, *removed]
+        return [*self.notes, *remove_free_places(self.places, self.table, self.scope)]
 
 
 def find_replaced(name: TableName, scope: Scope, target: TableRef) -> ReplacedTable | None:

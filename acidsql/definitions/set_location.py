@@ -20,8 +20,9 @@ from acidsql.definitions.partition import (
     refuse_place_of_another,
     remove_directories,
 )
+from acidsql.definitions.removal import OwnPlace, divide
 from acidsql.errors import UnsupportedStatementError
-from acidsql.execution.places import chosen_path, refuse_files_outside, refuse_place
+from acidsql.execution.places import Neighbours, chosen_path, refuse_files_outside, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import named_directory
@@ -73,7 +74,8 @@ def set_location(statement: SetLocation, scope: Scope) -> Result:
             for partition in change.moved():
                 scope.store.rename_partition(table.name, partition.name, partition)
         # If we die before that, an INSERT that makes the partition anew refuses the directory.
-        remove_directories(table, change.replaced(), scope.storage)
+        free, _ = divide(change.replaced(), Neighbours(scope), partition_of=table.name)
+        remove_directories(table, [place.location for place in free], scope.storage)
     stays = scope.storage.exists(change.old)
     note = f"\n{without_login(change.old)} stays as it is." if stays else ""
     return Result("alter", message=f"OK{note}")
@@ -115,14 +117,15 @@ class _Change:
             if self.table.encloses(p.location)
         ]
 
-    def replaced(self) -> list[str]:
+    def replaced(self) -> list[OwnPlace]:
         """The old directory of a partition, if it is one where a new partition would find its rows.
 
         That is in the directory of an ACID table. The rows would be there twice.
         """
         table = self.table
         is_acid = table.kind is not TableKind.PLAIN and table.owns_files
-        return [self.old] if self.partition and is_acid and table.encloses(self.old) else []
+        is_due = self.partition and is_acid and table.encloses(self.old)
+        return [OwnPlace(self.old, is_chosen=False)] if is_due else []
 
     def verified(self, txn: OpenTxn) -> Adoption:
         """What the store has to adopt, which is nothing unless the table was never written.
