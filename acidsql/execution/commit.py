@@ -13,6 +13,7 @@ from acidsql.model.ids import NO_WRITE_ID, TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import TableKind
+from acidsql.plans.merge import MergePlan
 from acidsql.plans.multi_insert import MultiInsertPlan
 from acidsql.plans.plan import TableWrite, WritePlan, replaces, table_writes
 from acidsql.plans.truncate import TruncatePlan
@@ -146,14 +147,18 @@ def _reached(plan: TableWrite, context: WriteContext, job: JobResult) -> list[Re
     """The partitions that the job reached, for the write set.
 
     A job that reached none is reported, too: it clears what the lock has recorded for partitions
-    yet unknown.
+    yet unknown. An insert by a MERGE that may change rows is reported as a change: of two such
+    MERGEs that find no row of a key, the first to commit wins, and the other one would double it.
     """
+    upserts = isinstance(plan, MergePlan) and bool(plan.changing)
     reached: dict[Operation, set[str]] = {}
     write_id = context.write_ids[plan.table]
     if not job.touched:
         reached[Operation.INSERT] = set()
     for touched in job.touched:
-        reached.setdefault(touched.operation, set()).add(str(touched.partition))
+        inserted = touched.operation is Operation.INSERT
+        operation = Operation.UPDATE if inserted and upserts else touched.operation
+        reached.setdefault(operation, set()).add(str(touched.partition))
     return [
         Reached(write_id, plan.table, sorted(partitions), write_operation(operation))
         for operation, partitions in reached.items()
