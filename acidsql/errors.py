@@ -241,7 +241,7 @@ class MissingFileError(StorageError):
 
 
 class SnapshotExpiredError(MissingFileError):
-    """A file that a snapshot reads was removed before it was read."""
+    """What a snapshot reads is not there any more: a file, or the table as it was."""
 
     sqlstate = "72000"
 

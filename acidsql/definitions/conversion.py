@@ -112,7 +112,7 @@ def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
                     moved = f"{location}/{delta}/{file.path}"
                     move(f"{location}/{file.path}", moved, scope.storage, undo)
         with scope.committing(txn):
-            scope.store.alter_table(table)
+            scope.store.alter_table(table.remade(txn.txn_id))
 
 
 def _locations(table: Table, scope: Scope) -> list[str]:

@@ -103,7 +103,7 @@ def make_table(
         txn.lock(creation_locks(table.name))
         old = find_replaced(table.name, scope, statement.target) if statement.replaces else None
         if old is not None:
-            table = placed_beside(table, old.table, scope, chosen=chosen)
+            table = placed_beside(table, old.table, scope, chosen=chosen).remade(txn.txn_id)
         elif is_taken(scope.store, table.name):
             if statement.if_not_exists:
                 return exists_already(table.name)

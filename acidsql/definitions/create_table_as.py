@@ -97,6 +97,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
             table = replace(table, parameters={**table.parameters, **query})
         if old is not None:
             table = placed_beside(table, old.table, scope, chosen=_has_location(statement))
+            table = table.remade(txn.txn_id)
         _require_empty(table, statement, scope, txn)
         job = _write(table, old, plan, columns, context, write_id, scope, engine, txn)
     words = _ORDER_ON if statement.is_materialized else _ORDER_BY

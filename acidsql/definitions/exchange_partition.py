@@ -192,6 +192,8 @@ def _move(
         def committing() -> Iterator[None]:
             with scope.committing(txn, wrote.reached, list(wrote.written)):
                 scope.store.add_partitions(target.name, made)
+                for table in (target, source):
+                    scope.store.alter_table(table.remade(txn.txn_id))
                 yield
 
         return drop_together(source, moved, scope, committing(), keeps_rows=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from acidsql.errors import SnapshotExpiredError
 from acidsql.execution.commit import Uncommitted
 from acidsql.execution.scope import Scope
 from acidsql.model.ids import NO_TXN, NO_WRITE_ID
@@ -12,7 +13,7 @@ from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.predicate import Predicate, membership
 from acidsql.model.prune import prune_partitions
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.model.table import Table
+from acidsql.model.table import Table, TableKind
 from acidsql.planner.names import Names
 from acidsql.plans.plan import ChangePlan, WritePlan, partition_predicates, tables_read
 from acidsql.plans.query import QueryPlan
@@ -34,7 +35,12 @@ def read_context(
 
     If a ``plan`` is given, partitions that it cannot touch may be missing. ``database`` is the
     session's current one.
+
+    SnapshotExpiredError if rows of a table have got new write ids since the transaction began: it
+    would see neither them nor the old ones.
     """
+    for table in tables:
+        _refuse_remade(table, txn)
     write_ids = txn.snapshot([t.name for t in tables])
     snapshots = {}
     for table in tables:
@@ -48,6 +54,17 @@ def read_context(
             table, tuple(places), write_ids[table.name], txn.require_open
         )
     return ReadContext(txn.valid_txns, snapshots, arguments, database)
+
+
+def _refuse_remade(table: Table, txn: OpenTxn) -> None:
+    if table.kind is TableKind.PLAIN or txn.valid_txns.is_valid(table.remade_by):
+        return
+    raise SnapshotExpiredError(
+        f"transaction {txn.txn_id} began before table {table.name} was made anew",
+        detail=f"Transaction {table.remade_by} replaced or converted it, or exchanged partitions."
+        " So the old rows are not there any more, and the new ones are not visible.",
+        hint="ROLLBACK, and begin again.",
+    )
 
 
 def unread_context(plan: QueryPlan, names: Names, scope: Scope) -> ReadContext:

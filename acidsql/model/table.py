@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from acidsql.model.constraint import Constraint
+from acidsql.model.ids import NO_TXN, TxnId
 from acidsql.model.names import TableName
 from acidsql.model.types import ColumnType
 
@@ -35,7 +36,12 @@ MATERIALIZED_QUERY = "acidsql.materialized.query"
 
 Its names are spelled out, as in `View.expanded_text`.
 """
-RESERVED = (CREATED_COLUMNS, MATERIALIZED_TEXT, MATERIALIZED_QUERY)
+REMADE_BY = "acidsql.remade.by"
+"""A parameter of our own: the id of the last transaction that gave rows of the table new write ids.
+
+A snapshot that does not see that transaction sees neither the old rows nor the new ones.
+"""
+RESERVED = (CREATED_COLUMNS, MATERIALIZED_TEXT, MATERIALIZED_QUERY, REMADE_BY)
 """The parameters that no statement may give."""
 
 
@@ -132,6 +138,16 @@ class Table:
         """The table with a note that it gets its columns while it has no file."""
         digest = columns_digest(self.columns)
         return replace(self, parameters={**self.parameters, CREATED_COLUMNS: digest})
+
+    def remade(self, by: TxnId) -> Table:
+        """The table with a note that this transaction gives rows of it new write ids."""
+        return replace(self, parameters={**self.parameters, REMADE_BY: str(by)})
+
+    @property
+    def remade_by(self) -> TxnId:
+        """The last transaction that gave rows of it new write ids; 0 if none did."""
+        text = self.parameters.get(REMADE_BY, "")
+        return TxnId(int(text)) if text.isascii() and text.isdigit() else NO_TXN
 
     @property
     def is_made_empty(self) -> bool:
