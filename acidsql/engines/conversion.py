@@ -51,15 +51,27 @@ class _NoValueFits(ValueError):  # noqa: N818 - never leaves this module
     """A value of the array does not fit."""
 
 
-_ERRORS = (_NoValueFits, InvalidValueError, pa.ArrowException, OverflowError)
-
-
 def converted(array: Array, column: Column, fit: Fit, first: int = 0) -> Array:
     """The values in the type of the column. ``first`` is the number of the first row.
 
     AnalysisError for a type whose values the column does not take, InvalidValueError, with the row,
     for a value that does not fit.
     """
+    try:
+        return conformed(array, column, fit)
+    except InvalidValueError as error:
+        row = first_refused(
+            len(array),
+            lambda _, end: conformed(array.slice(0, end), column, fit),
+            (InvalidValueError,),
+        )
+        place = f"Row {first + row}, counted from 0: {_shown(array, row)}."
+        detail = f"{place} {error.detail}" if error.detail else place
+        raise InvalidValueError(error.message, detail=detail, hint=error.hint) from error
+
+
+def conformed(array: Array, column: Column, fit: Fit) -> Array:
+    """As `converted`, for a caller who finds the row by himself: InvalidValueError names none."""
     try:
         return fit(_convert(array, column.type), column)
     except _NoTypeFits as error:
@@ -69,26 +81,11 @@ def converted(array: Array, column: Column, fit: Fit, first: int = 0) -> Array:
             detail=str(error) or None,
             hint="Convert the column first.",
         ) from None
-    except _ERRORS as error:
-        row = first_refused(
-            len(array),
-            lambda _, end: fit(_convert(array.slice(0, end), column.type), column),
-            _ERRORS,
-        )
-        raise _misfit(array, row, first, column, error) from error
-
-
-def _misfit(
-    array: Array, row: int, first: int, column: Column, error: BaseException
-) -> InvalidValueError:
-    place = f"Row {first + row}, counted from 0: {_shown(array, row)}."
-    if isinstance(error, InvalidValueError):
-        detail = f"{place} {error.detail}" if error.detail else place
-        return InvalidValueError(error.message, detail=detail, hint=error.hint)
-    return InvalidValueError(
-        f'a value does not fit column "{column.name}" of type {column.type}',
-        detail=f"{place} {str(error).splitlines()[0]}",
-    )
+    except (_NoValueFits, pa.ArrowException, OverflowError) as error:
+        raise InvalidValueError(
+            f'a value does not fit column "{column.name}" of type {column.type}',
+            detail=str(error).splitlines()[0],
+        ) from error
 
 
 def _shown(array: Array, row: int) -> str:
@@ -354,7 +351,7 @@ def _map(array: Array, kind: MapType, wanted: DataType) -> Array:
     first, second = entries.flatten()
     keys, items = _convert(first, kind.key), _convert(second, kind.value)
     offsets = _offsets(array)
-    _require_keys(keys, offsets)
+    _require_keys(_compared(keys, kind.key), offsets)
     maps: Any = pa.MapArray
     return maps.from_arrays(offsets, keys, items, wanted, mask=_nulls(array))
 
@@ -368,6 +365,16 @@ def _require_keys(keys: Array, offsets: Array) -> None:
     pairs = pa.table({"row": pa.array(rows), "key": keys}).group_by(["row", "key"]).aggregate([])
     if pairs.num_rows < len(keys):
         raise _NoValueFits("A key comes twice in the map.")
+
+
+def _compared(keys: Array, kind: ColumnType) -> Array:
+    """The keys of maps, those that files hold as one text alike: spaces behind a text may go."""
+    match kind:
+        case CharType("char"):
+            return pc.utf8_rtrim(keys, " ")
+        case CharType(_, length):
+            return pc.utf8_slice_codeunits(keys, 0, length)
+    return keys
 
 
 def _is_list(kind: DataType) -> bool:

@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.errors import InvalidValueError
+from acidsql.engines.conversion import conformed
+from acidsql.errors import AnalysisError, InvalidValueError
 from acidsql.layout.arrow import Array
 from acidsql.model.table import Column
 from acidsql.model.types import CharType, ColumnType, PrimitiveType
 from acidsql.orc.schema import arrow_type
 from acidsql.orc.values import storable
+from acidsql.streaming.arrow_kinds import other_kind
 from acidsql.streaming.plain_values import PLAIN_TEXTS, PYTHON_TYPES
 from acidsql.streaming.values import from_python, from_text
 
@@ -75,35 +77,9 @@ def values_converted(
 
 
 def array_fitted(array: Array, column: Column) -> Converted:
-    """Values of an Arrow array: cast to the column's type if they fit."""
-    kind = array.type
-    if pa.types.is_dictionary(kind):
-        array = array.cast(kind.value_type)
-        kind = array.type
-    if isinstance(column.type, PrimitiveType) and pa.types.is_timestamp(kind):
-        reason = _zone_fault(kind, column.type)
-        if reason is not None:
-            every = np.flatnonzero(np.asarray(array.is_valid()))
-            nulls = pa.nulls(len(array), arrow_type(column.type))
-            return Converted(nulls, dict.fromkeys(every.tolist(), reason))
-    return _fitted(array, column)
-
-
-def _zone_fault(kind: Any, wanted: PrimitiveType) -> str | None:
-    if wanted.name == "timestamp" and kind.tz is not None:
-        return "it has a time zone, and the column has wall-clock time"
-    if wanted.name == "timestamp with local time zone" and kind.tz is None:
-        return "it has no time zone, and the column has instants"
-    return None
-
-
-def without(array: Array, rows: Mapping[int, Any]) -> Array:
-    """The array with NULL at some positions."""
-    if not rows:
-        return array
-    mask = np.zeros(len(array), np.bool_)
-    mask[list(rows)] = True
-    return array.take(pa.array(np.arange(len(array)), mask=mask))
+    """Values of an Arrow array: as session.insert takes them, but none of another kind."""
+    reason = other_kind(array.type, column.type)
+    return _fitted(array, column) if reason is None else _unfit(array, column, reason)
 
 
 def _cast_texts(texts: Sequence[str | None] | Array, kind: ColumnType) -> Array | None:
@@ -137,30 +113,35 @@ def _fitted(array: Array, column: Column, faults: Mapping[int, str] | None = Non
     """The values as a file can hold them, with NULL for each that it cannot."""
     found = dict(faults or {})
     try:
-        return Converted(storable(array, column), found)
-    except InvalidValueError:
-        _find_unfit(array, column, 0, found)
-    nulled = without(array, found)
-    try:
-        return Converted(storable(nulled, column), found)
-    except InvalidValueError as error:
-        # The type itself cannot be cast, whatever the values are.
-        every = dict.fromkeys(range(len(array)), _reason(error))
-        return Converted(pa.nulls(len(array), arrow_type(column.type)), {**every, **found})
+        pieces = _pieces(array, column, 0, found)
+        return Converted(pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces), found)
+    except AnalysisError as error:
+        return _unfit(array, column, _type_reason(error), found)
 
 
-def _find_unfit(array: Array, column: Column, start: int, found: dict[int, str]) -> None:
-    """Find the values that do not fit, by halves."""
+def _pieces(array: Array, column: Column, start: int, found: dict[int, str]) -> list[Array]:
+    """The values in pieces, cut by halves until the values that do not fit are alone."""
     try:
-        storable(array, column)
+        return [conformed(array, column, storable)]
     except InvalidValueError as error:
         if len(array) == 1:
-            found[start] = _reason(error)
-            return
+            found[start] = (error.detail or error.message).rstrip(".")
+            return [pa.nulls(1, arrow_type(column.type))]
         half = len(array) // 2
-        _find_unfit(array.slice(0, half), column, start, found)
-        _find_unfit(array.slice(half), column, start + half, found)
+        return [
+            *_pieces(array.slice(0, half), column, start, found),
+            *_pieces(array.slice(half), column, start + half, found),
+        ]
 
 
-def _reason(error: InvalidValueError) -> str:
-    return (error.detail or error.message).rstrip(".")
+def _unfit(
+    array: Array, column: Column, reason: str, faults: Mapping[int, str] | None = None
+) -> Converted:
+    """NULL for all values: none fits, whatever it is."""
+    every = np.flatnonzero(np.asarray(array.is_valid()))
+    nulls = pa.nulls(len(array), arrow_type(column.type))
+    return Converted(nulls, {**dict.fromkeys(every.tolist(), reason), **(faults or {})})
+
+
+def _type_reason(error: AnalysisError) -> str:
+    return ". ".join(filter(None, [error.message, error.detail])).rstrip(".")

@@ -152,6 +152,16 @@ def test_what_fits(array: Any, kind: str, expected: list[Any]) -> None:
             "map<string,int>",
             "comes twice",
         ),
+        (
+            pa.array([[("a", 1), ("a ", 2)]], pa.map_(pa.string(), pa.int8())),
+            "map<char(3),int>",
+            "comes twice",
+        ),
+        (
+            pa.array([[("abc", 1), ("abc ", 2)]], pa.map_(pa.string(), pa.int8())),
+            "map<varchar(3),int>",
+            "comes twice",
+        ),
         (pa.array([[{"key": None, "value": 1}]]), "map<string,int>", "is null"),
     ],
 )  # fmt: skip
@@ -185,3 +195,10 @@ def test_what_does_not_fit_names_its_row(array: Any, kind: str, reason: str) -> 
 def test_a_type_that_no_value_fits(array: Any, kind: str) -> None:
     with pytest.raises(AnalysisError, match="takes no values of Arrow type"):
         convert(array, kind)
+
+
+def test_the_type_is_at_fault_though_a_value_beside_it_is_too() -> None:
+    kind = pa.struct([("a", pa.int64()), ("b", pa.float64())])
+    rows = pa.array([{"a": 1, "b": 1.5}, {"a": 300, "b": 1.5}], kind)
+    with pytest.raises(AnalysisError, match="takes no values of Arrow type"):
+        convert(rows, "struct<a:tinyint,b:string>")

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.errors import SerializationError, StreamingConnectionError
+from acidsql.model.table import Column
+from acidsql.model.types import parse_type
 from acidsql.streaming.columns import python_converted, texts_converted
 from acidsql.streaming.values import from_text
 from acidsql.streaming.writers import (
@@ -172,6 +174,66 @@ class TestArrow:
         found = encoded(ArrowRecordWriter(), pa.table({"id": [[1], None], "v": ["a", "b"]}))
         assert [(n, c) for n, c, _ in found.rejected][:1] == [(1, "id")]
 
+    @pytest.mark.parametrize(
+        ("array", "kind", "stored"),
+        [
+            (pa.array([{"B": 2, "A": 1}]), "struct<a:int,b:int>", {"a": 1, "b": 2}),
+            (pa.array([{"b": 2}]), "struct<a:int,b:int>", {"a": None, "b": 2}),
+            (pa.array([[{"A": 1}]]), "array<struct<a:int>>", [{"a": 1}]),
+            (pa.array([0.5]), "decimal(5,2)", Decimal("0.50")),
+            (pa.array([[{"key": "k", "value": 1}]]), "map<string,int>", [("k", 1)]),
+            (pa.array(["abc"], pa.string_view()), "char(4)", "abc "),
+        ],
+    )
+    def test_values_keep_their_kind(self, array: Any, kind: str, stored: Any) -> None:
+        found = encoded(ArrowRecordWriter(), pa.table({"c": array}), columns(f"c {kind}"))
+        assert (rows(found), found.rejected) == ([(stored,)], ())
+
+    @pytest.mark.parametrize(
+        ("array", "kind"),
+        [
+            (pa.array([{"x": 1, "y": 2}]), "struct<a:int,b:int>"),
+            (pa.array([{"a": 1, "zz": 3}]), "struct<a:int>"),
+            (pa.array([{"a": 1, "A": 3}]), "struct<a:int>"),
+            (pa.array([dt.datetime(2020, 1, 1, 23)]), "date"),
+            (pa.array([1.005]), "decimal(5,2)"),
+            (pa.array([1e300]), "float"),
+            (pa.array([7]), "timestamp"),
+            (pa.array([7]), "date"),
+            (pa.array([1]), "boolean"),
+            (pa.array([True]), "int"),
+            (pa.array([dt.datetime(2020, 1, 1)]), "bigint"),
+            (pa.array([1.5]), "string"),
+            (pa.array(["12"]), "int"),
+            (pa.array([["12"]]), "array<int>"),
+            (pa.array(["x"]), "binary"),
+            (pa.array([b"x"]), "string"),
+            (pa.array(["a", "a"]).dictionary_encode(), "int"),
+            (pa.array([4_000_000, -719_528, -800_000], pa.date32()), "date"),
+            (pa.array([10**12, -62_167_219_200], pa.timestamp("s")), "timestamp"),
+            (pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int8())), "map<string,int>"),
+        ],
+    )
+    def test_values_of_another_kind_do_not_fit(self, array: Any, kind: str) -> None:
+        both = pa.table({"c": pa.concat_arrays([array, pa.nulls(1, array.type)])})
+        found = encoded(ArrowRecordWriter(), both, columns(f"c {kind}"))
+        assert rows(found) == [(None,)]
+        assert [n for n, _, _ in found.rejected] == list(range(1, len(array) + 1))
+
+    @pytest.mark.parametrize("shape", ["array<{}>", "struct<a:{}>", "map<int,{}>"])
+    @pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+    def test_zones_must_agree_at_any_depth(self, shape: str, zone: str | None) -> None:
+        other = "timestamp" if zone else "timestamp with local time zone"
+        time = pa.timestamp("us", zone)
+        inside = {
+            "a": pa.array([[0]], pa.list_(time)),
+            "s": pa.array([{"a": 0}], pa.struct([("a", time)])),
+            "m": pa.array([[(1, 0)]], pa.map_(pa.int8(), time)),
+        }
+        of = Column("c", parse_type(shape.format(other)))
+        found = encoded(ArrowRecordWriter(), pa.table({"c": inside[shape[0]]}), [of])
+        assert [(n, "zone" in why) for n, _, why in found.rejected] == [(1, True)]
+
     def test_zones_must_agree(self) -> None:
         of = columns("t timestamp")
         aware = pa.table(
@@ -265,3 +327,13 @@ def test_a_fault_in_much_text_names_its_record() -> None:
         encoded = StrictDelimitedInputWriter().encode(b"\n".join(lines), table)
         assert [(number, name) for number, name, _ in encoded.rejected] == [(1501, column)]
         assert encoded.rows.num_rows == 1999
+
+
+@pytest.mark.parametrize("beside", [[], ["2020-1-1"]])
+@pytest.mark.parametrize(
+    ("kind", "text"), [("date", "0000-01-01"), ("timestamp", "0000-12-31 00:00:00")]
+)
+def test_there_is_no_year_0(kind: str, text: str, beside: list[str]) -> None:
+    found = encoded(StrictDelimitedInputWriter(), "\n".join([text, *beside]), columns(f"c {kind}"))
+    assert [n for n, _, _ in found.rejected] == [1]
+    assert found.rows.num_rows == len(beside)
