@@ -7,17 +7,15 @@ A value that needs other rules is left to Spark.
 from __future__ import annotations
 
 import datetime
-import math
 import re
-import struct
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
-from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
 
 from acidsql.errors import InvalidValueError
+from acidsql.model.floats import nearest_float
 from acidsql.model.types import (
     DECIMAL_DIGITS_MAX,
     INTEGER_BITS,
@@ -276,22 +274,10 @@ def _double(value: Literal) -> str:
 
 
 def _float(value: Literal) -> str:
-    """The value rounded once, to the nearest float: by way of a double it might be another one."""
     text = _double(value)
     if not isinstance(value, int | Decimal):
         return text  # a double, which is rounded for the first time
-    try:
-        [bits] = struct.unpack("<I", struct.pack("<f", float(text)))
-    except OverflowError:
-        return text
-    exact = Fraction(value)
-    near = [
-        (struct.unpack("<f", struct.pack("<I", b))[0], b)
-        for b in (bits - 1, bits, bits + 1)
-        if b >= 0
-    ]
-    distances = [(abs(Fraction(f) - exact), b & 1, f) for f, b in near if math.isfinite(f)]
-    return repr(min(distances)[2])
+    return repr(nearest_float(value))
 
 
 def _date(value: Literal) -> str:

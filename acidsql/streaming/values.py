@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timezone
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
+from acidsql.model.floats import is_in_float_range, nearest_float
 from acidsql.model.types import (
     INTEGER_BITS,
     ArrayType,
@@ -112,13 +114,24 @@ def in_range(number: int, bits: int) -> int:
     return number
 
 
+def _double(text: str) -> float:
+    return float(_number(text))
+
+
 def _float(text: str) -> float:
+    number = _number(text)
+    double = float(number)
+    # A number that no double holds may have an exponent that no Decimal holds.
+    return nearest_float(Decimal(number)) if double and math.isfinite(double) else double
+
+
+def _number(text: str) -> str:
     stripped = text.strip()
     if stripped in _SPECIAL_NUMBERS:
-        return float(stripped)
+        return stripped
     if not _NUMBER.fullmatch(stripped):
         raise ValueError("it is not a number")
-    return float(stripped.rstrip("fFdD"))
+    return stripped.rstrip("fFdD")
 
 
 def _decimal(text: str, kind: DecimalType) -> Decimal:
@@ -205,7 +218,7 @@ _TEXTS: Mapping[str, Callable[[str], Any]] = {
     **{name: _integer(bits) for name, bits in INTEGER_BITS.items()},
     "boolean": _boolean,
     "float": _float,
-    "double": _float,
+    "double": _double,
     "string": str,
     "binary": _binary,
     "date": _date,
@@ -331,10 +344,29 @@ def _real(value: Any) -> float:
     _refuse_bool(value)
     if not isinstance(value, int | float | Decimal) and not hasattr(value, "__float__"):
         raise ValueError("it is not a number")
+    _require_between(value, 1 << 53)
     try:
-        return float(value)
+        double = float(value)
     except OverflowError:
         raise ValueError("it is out of range") from None
+    if isinstance(value, Decimal) and value.is_finite() and math.isinf(double):
+        raise ValueError("it is out of range")
+    return double
+
+
+def _single(value: Any) -> float:
+    double = _real(value)
+    _require_between(value, 1 << 24)
+    if not is_in_float_range(double):
+        raise ValueError("it is out of range")
+    is_exact = isinstance(value, Decimal) and value.is_finite()
+    return nearest_float(value) if is_exact else double
+
+
+def _require_between(value: Any, most: int) -> None:
+    """ValueError for an integer beyond those that a type with a fraction holds each of."""
+    if hasattr(value, "__index__") and not -most <= int(value) <= most:
+        raise ValueError(f"the type holds every integer only from {-most} to {most}")
 
 
 def _refuse_bool(value: Any) -> None:
@@ -365,7 +397,7 @@ def _moment(value: Any) -> datetime:
 
 _PYTHON: Mapping[str, Callable[[Any], Any]] = {
     "boolean": lambda value: _of(value, bool, "a bool"),
-    "float": _real,
+    "float": _single,
     "double": _real,
     "string": lambda value: _of(value, str, "a str"),
     "binary": lambda value: bytes(_of(value, (bytes, bytearray, memoryview), "bytes")),

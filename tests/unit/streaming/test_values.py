@@ -15,6 +15,9 @@ from acidsql.streaming.values import JsonNumber, from_json, from_python, from_te
 UTC = dt.timezone.utc
 HOUR = dt.timezone(dt.timedelta(hours=1))
 
+BETWEEN_FLOATS, FLOAT = "1.00000017881393432617187499", 1.0000001192092896
+"""A number less than half way to the next float; the nearest double is half way."""
+
 
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
@@ -23,6 +26,8 @@ HOUR = dt.timezone(dt.timedelta(hours=1))
         ("int", "-5.", -5), ("bigint", "-9223372036854775808", -(2**63)),
         ("float", "1e3", 1000.0), ("double", " .5d ", 0.5), ("double", "-Infinity", -float("inf")),
         ("double", "1e999", float("inf")),
+        ("float", BETWEEN_FLOATS, FLOAT), ("float", "1e-999999999999999999999", 0.0),
+        ("float", "1e999999999999999999999", float("inf")),
         ("decimal(5,2)", "1.005", Decimal("1.01")),
         ("decimal(5,2)", "-999.994", Decimal("-999.99")),
         ("decimal(38,0)", "9" * 38, Decimal("9" * 38)), ("decimal(5,2)", "1e2", Decimal("100.00")),
@@ -71,6 +76,7 @@ def test_text_that_does_not_fit(kind: str, text: str) -> None:
         ("int", 5, 5), ("int", "5", 5),
         ("int", JsonNumber("5.9"), 5), ("int", JsonNumber("1e3"), 1000),
         ("double", 5, 5.0), ("double", JsonNumber("0.1"), 0.1), ("boolean", True, True),
+        ("float", JsonNumber(BETWEEN_FLOATS), FLOAT), ("float", BETWEEN_FLOATS, FLOAT),
         ("decimal(20,10)", JsonNumber("0.1234567891"), Decimal("0.1234567891")),
         ("string", 5, "5"), ("string", JsonNumber("1.50"), "1.50"), ("string", True, "true"),
         ("date", "2026-01-02", dt.date(2026, 1, 2)), ("binary", "aGk=", b"hi"), ("int", None, None),
@@ -101,6 +107,8 @@ def test_json_that_does_not_fit(kind: str, value: Any) -> None:
     [
         ("int", 5, 5), ("int", 5.0, 5), ("int", Decimal("5E+1"), 50), ("int", np.int64(5), 5),
         ("double", 5, 5.0), ("float", Decimal("0.5"), 0.5),
+        ("float", Decimal(BETWEEN_FLOATS), FLOAT), ("float", 2**24, 2.0**24),
+        ("double", -(2**53), -(2.0**53)), ("float", Decimal("-Infinity"), -float("inf")),
         ("decimal(3,1)", 5, Decimal("5.0")),
         ("string", "a", "a"), ("binary", bytearray(b"a"), b"a"),
         ("date", dt.date(2026, 1, 2), dt.date(2026, 1, 2)),
@@ -118,6 +126,8 @@ def test_python(kind: str, value: Any, found: Any) -> None:
         ("int", 5.5), ("int", "5"), ("int", True), ("int", float("nan")), ("int", float("inf")),
         ("int", Decimal("5.5")), ("int", Decimal("sNaN")), ("bigint", Decimal("1E+99999999")),
         ("double", "5"), ("double", True), ("double", 10**400), ("decimal(3,1)", 0.5),
+        ("double", 2**53 + 1), ("double", Decimal("1e400")), ("float", 2**24 + 1),
+        ("float", np.int64(-(2**24) - 1)), ("float", 1e39), ("float", Decimal("1e39")),
         ("decimal(3,1)", True), ("decimal(3,1)", Decimal("NaN")), ("string", 5), ("string", b"a"),
         ("binary", "a"), ("boolean", 1), ("date", dt.datetime(2026, 1, 2)), ("date", "2026-01-02"),
         ("timestamp", dt.datetime(2026, 1, 2, tzinfo=UTC)), ("timestamp", dt.date(2026, 1, 2)),
