@@ -10,7 +10,7 @@ import base64
 import binascii
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
@@ -51,6 +51,16 @@ class JsonNumber(str):
     """A number of JSON with a fraction or an exponent, as its text: nothing of it is lost."""
 
     __slots__ = ()
+
+
+class RepeatedNames(dict[str, Any]):
+    """An object of JSON in which a name comes twice: of its values only the last is here."""
+
+
+def object_of(members: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of JSON with these members, for ``object_pairs_hook``."""
+    found = dict(members)
+    return found if len(found) == len(members) else RepeatedNames(found)
 
 
 def from_text(text: str, kind: ColumnType, level: int = 0) -> Any:
@@ -242,10 +252,11 @@ def from_json(value: Any, kind: ColumnType) -> Any:
         case ArrayType(element):
             return [from_json(item, element) for item in _of(value, list, "an array")]
         case MapType(key, entry):
-            members = _of(value, dict, "an object").items()
+            members = _object(value).items()
             return [(from_text(k, key), from_json(v, entry)) for k, v in members]
         case StructType(fields):
-            return _json_struct(_of(value, dict, "an object"), fields)
+            values = _by_name(_object(value), fields)
+            return {name: from_json(values.get(name), of) for name, of in fields}
         case PrimitiveType("boolean") if isinstance(value, bool):
             return value
         case PrimitiveType("string") | CharType():
@@ -282,12 +293,24 @@ def _without_fraction(number: Decimal) -> int:
     return int(number)
 
 
-def _json_struct(members: dict[str, Any], fields: tuple[tuple[str, ColumnType], ...]) -> Any:
-    lower = {name.lower(): value for name, value in members.items()}
+def _object(value: Any) -> dict[str, Any]:
+    members: dict[str, Any] = _of(value, dict, "an object")
+    if isinstance(members, RepeatedNames):
+        raise ValueError("a name comes twice in an object")
+    return members
+
+
+def _by_name(
+    members: Mapping[Any, Any], fields: tuple[tuple[str, ColumnType], ...]
+) -> dict[str, Any]:
+    """The values of a struct by the names of its fields. ValueError for other names."""
+    lower = {str(name).lower(): value for name, value in members.items()}
+    if len(lower) < len(members):
+        raise ValueError("two names in a struct differ only in case")
     unknown = sorted(lower.keys() - {name for name, _ in fields})
     if unknown:
         raise ValueError(f'a struct has no field "{unknown[0]}"')
-    return {name: from_json(lower.get(name), of) for name, of in fields}
+    return lower
 
 
 def _of(value: Any, kinds: type | tuple[type, ...], words: str) -> Any:
@@ -321,11 +344,8 @@ def from_python(value: Any, kind: ColumnType) -> Any:
             pairs = value.items() if isinstance(value, Mapping) else _of(value, list, "a dict")
             return [(from_python(k, key), from_python(v, entry)) for k, v in pairs]
         case StructType(fields):
-            lower = {str(k).lower(): v for k, v in _of(value, Mapping, "a dict").items()}
-            unknown = sorted(lower.keys() - {name for name, _ in fields})
-            if unknown:
-                raise ValueError(f'a struct has no field "{unknown[0]}"')
-            return {name: from_python(lower.get(name), of) for name, of in fields}
+            values = _by_name(_of(value, Mapping, "a dict"), fields)
+            return {name: from_python(values.get(name), of) for name, of in fields}
 
 
 def _whole(value: Any, bits: int) -> int:

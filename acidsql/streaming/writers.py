@@ -23,7 +23,7 @@ from acidsql.streaming.columns import (
     values_converted,
 )
 from acidsql.streaming.field_columns import split_fields
-from acidsql.streaming.values import NULL_TEXT, JsonNumber, from_json
+from acidsql.streaming.values import NULL_TEXT, JsonNumber, RepeatedNames, from_json, object_of
 
 Rejected = tuple[int, str | None, str]
 """A record that does not fit: its number in the write, counted from 1, the column, the reason."""
@@ -276,8 +276,10 @@ def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is no number of JSON")
 
 
-JSON_DECODER = json.JSONDecoder(parse_float=JsonNumber, parse_constant=_no_constant)
-"""Keeps numbers as they are written, and takes no NaN or Infinity."""
+JSON_DECODER = json.JSONDecoder(
+    object_pairs_hook=object_of, parse_float=JsonNumber, parse_constant=_no_constant
+)
+"""Keeps numbers as they are written, marks repeated names, and takes no NaN or Infinity."""
 
 
 @dataclass(slots=True)
@@ -329,25 +331,30 @@ class _Rows:
         wanted = set(names)
         found: list[Mapping[str, Any]] = []
         for at, record in enumerate(records):
+            members = record
+            fault = None
             if not isinstance(record, Mapping):
-                self.fail(at, None, "it is not an object of names and values")
-                found.append({})
-                continue
-            keys = record.keys()
-            if keys != wanted:
-                record = {str(k).lower(): v for k, v in record.items()}  # noqa: PLW2901
-                self._compare(at, len(keys), record, names, wanted)
-            found.append(record)
+                fault = "it is not an object of names and values"
+            elif isinstance(record, RepeatedNames):
+                fault = "one of its names comes twice"
+            elif record.keys() != wanted:
+                members = {str(k).lower(): v for k, v in record.items()}
+                if len(members) < len(record):
+                    fault = "two of its names differ only in case"
+            if fault is not None:
+                self.fail(at, None, fault)
+                members = {}
+            elif members is not record:
+                self._compare(at, members, names, wanted)
+            found.append(members)
         return [[record.get(name) for record in found] for name in names]
 
     def _compare(
-        self, at: int, count: int, record: Mapping[str, Any], names: Sequence[str], wanted: set[str]
+        self, at: int, record: Mapping[str, Any], names: Sequence[str], wanted: set[str]
     ) -> None:
         extra = [k for k in record if k not in wanted]
         missing = [n for n in names if n not in record]
-        if count != len(record):
-            self.fail(at, None, "two of its names differ only in case")
-        elif not self.lenient and missing:
+        if not self.lenient and missing:
             self.fail(at, missing[0], "it is missing")
         elif not self.lenient and extra:
             self.fail(at, None, f'the table has no column "{extra[0]}"')

@@ -64,6 +64,12 @@ class TestDelimited:
         assert rows(found) == [(None, "a"), (2, None), (4, None), (None, None), (6, "f")]
         assert (found.rejected, found.nulled, found.dropped) == ((), 5, 1)
 
+    def test_a_key_that_comes_twice(self) -> None:
+        text = "a\x031\x02a\x032\na\x031\x02b\x032"
+        found = encoded(StrictDelimitedInputWriter(), text, columns("c map<string,int>"))
+        assert rows(found) == [([("a", 1), ("b", 2)],)]
+        assert found.rejected == [(1, "c", "A key comes twice in the map")]
+
     def test_nothing(self) -> None:
         assert rows(encoded(StrictDelimitedInputWriter(), b"")) == []
 
@@ -100,6 +106,25 @@ class TestJson:
         found = encoded(StrictJsonWriter(lenient=True), '{"id":"x","v":"abcd","w":1}\n{}\nno')
         assert rows(found) == [(None, None)] * 3
         assert (found.rejected, found.dropped) == ((), 1)
+
+    @pytest.mark.parametrize(
+        ("kind", "value"),
+        [
+            ("map<string,int>", '{"a":1,"a":2}'),
+            ("map<int,int>", '{"1":1,"01":2}'),
+            ("struct<a:int>", '{"a":1,"a":2}'),
+            ("struct<a:int>", '{"a":1,"A":2}'),
+            ("array<map<string,int>>", '[{"a":1,"a":2}]'),
+            ("int", '1,"c":2'),
+        ],
+    )
+    def test_a_name_that_comes_twice(self, kind: str, value: str) -> None:
+        text = f'{{"c":{value}}}\n{{"c":null}}'
+        found = encoded(StrictJsonWriter(), text, columns(f"c {kind}"))
+        assert rows(found) == [(None,)]
+        assert [n for n, _, _ in found.rejected] == [1]
+        lenient = encoded(StrictJsonWriter(lenient=True), text, columns(f"c {kind}"))
+        assert (rows(lenient), lenient.nulled) == ([(None,), (None,)], 1)
 
     def test_deep_nesting_is_no_crash(self) -> None:
         found = encoded(StrictJsonWriter(), "[" * 100_000 + '\n{"id":1,"v":"a"}')
@@ -143,6 +168,18 @@ class TestArrow:
         found = encoded(ArrowRecordWriter(), [{"id": 0, "v": ""}, record, {"id": 2, "v": "z"}])
         assert rows(found) == [(0, ""), (2, "z")]
         assert [(n, c) for n, c, _ in found.rejected] == [(2, column)]
+
+    @pytest.mark.parametrize(
+        ("kind", "value"),
+        [
+            ("struct<a:int>", {"a": 1, "A": 2}),
+            ("map<string,int>", [("a", 1), ("a", 2)]),
+            ("array<map<double,int>>", [[(1, 1), (1.0, 2)]]),
+        ],
+    )
+    def test_dicts_with_a_name_twice(self, kind: str, value: Any) -> None:
+        found = encoded(ArrowRecordWriter(), [{"c": value}, {"c": None}], columns(f"c {kind}"))
+        assert (rows(found), [n for n, _, _ in found.rejected]) == ([(None,)], [1])
 
     def test_tables(self) -> None:
         table = pa.table(
