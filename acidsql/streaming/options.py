@@ -112,4 +112,6 @@ def shape(table: Table) -> tuple[object, ...]:
         [(c.name, c.type) for c in table.columns],
         [(c.name, c.type) for c in table.partition_columns],
         table.constraints,
+        table.is_immutable,
+        table.read_only,
     )

@@ -722,6 +722,7 @@ def test_a_file_that_somebody_changed_ends_the_batch(session: Session) -> None:
     ("change", "message"),
     [
         (["ALTER TABLE t ADD COLUMNS (more int)"], "was altered"),
+        (["ALTER TABLE t SET TBLPROPERTIES ('immutable' = 'true')"], "was altered"),
         (["DROP TABLE t"], "was dropped"),
         (["DROP TABLE t", f"CREATE TABLE t (id int, v string) {ACID}"], "was dropped"),
     ],
