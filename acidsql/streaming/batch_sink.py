@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from acidsql.errors import CardinalityError, ConfigError
@@ -14,10 +14,12 @@ from acidsql.model.names import (
     quote_identifier,
     quoted_table,
 )
+from acidsql.model.types import ColumnType
 from acidsql.session.parameters import require_count, require_text
 from acidsql.session.retries import with_retries
 from acidsql.session.session import Session
 from acidsql.statements.merge import Merge
+from acidsql.streaming.batch_keys import column_types, stored
 from acidsql.streaming.batch_marks import TABLE, BatchMarks
 
 BATCH = "batch"
@@ -162,11 +164,11 @@ def _upsert(
             f"the micro-batch has no column {lacking[0]!r}, which is one of keys=",
             detail=f"Its columns are {', '.join(columns)}.",
         )
-    source = f"SELECT {_list(columns)} FROM {BATCH}"
+    source = _with_stored_keys(columns, keys, column_types(session, table))
     if order_by is not None:
         ranked = (
             f"SELECT *, rank() OVER (PARTITION BY {_list(keys)}"
-            f" ORDER BY {quote_identifier(order_by)} DESC) AS {_RANK} FROM {BATCH}"
+            f" ORDER BY {quote_identifier(order_by)} DESC) AS {_RANK} FROM ({source})"
         )
         source = f"SELECT {_list(columns)} FROM ({ranked}) WHERE {_RANK} = 1"
     frame.persist()  # it is read once for the check and once for the MERGE
@@ -175,6 +177,21 @@ def _upsert(
         session.execute(_merge_of(table, source, columns, keys))
     finally:
         frame.unpersist()
+
+
+def _with_stored_keys(
+    columns: Sequence[str], keys: Sequence[str], types: Mapping[str, ColumnType]
+) -> str:
+    """A query of the micro-batch, in which keys are the same that the table will hold as the same.
+
+    A key that the table lacks stays as it is, for the MERGE to refuse.
+    """
+    kinds = {key.lower(): types[key.lower()] for key in keys if key.lower() in types}
+    items = [
+        f"{stored(name, kinds[column.lower()])} AS {name}" if column.lower() in kinds else name
+        for column, name in zip(columns, map(quote_identifier, columns), strict=True)
+    ]
+    return f"SELECT {', '.join(items)} FROM {BATCH}"
 
 
 def _require_unique(
