@@ -359,8 +359,8 @@ def _map(array: Array, kind: MapType, wanted: DataType) -> Array:
 def _require_keys(keys: Array, offsets: Array) -> None:
     if keys.null_count:
         raise _NoValueFits("A key of the map is null.")
-    if pa.types.is_nested(keys.type):
-        return
+    if pa.types.is_nested(keys.type):  # Arrow does not group by such
+        keys = pa.array([repr(key) for key in keys.to_pylist()], pa.string())
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(np.asarray(offsets)))
     pairs = pa.table({"row": pa.array(rows), "key": keys}).group_by(["row", "key"]).aggregate([])
     if pairs.num_rows < len(keys):

@@ -162,6 +162,11 @@ def test_what_fits(array: Any, kind: str, expected: list[Any]) -> None:
             "map<varchar(3),int>",
             "comes twice",
         ),
+        (
+            pa.array([[([1], 1), ([1], 2)]], pa.map_(pa.list_(pa.int8()), pa.int8())),
+            "map<array<int>,int>",
+            "comes twice",
+        ),
         (pa.array([[{"key": None, "value": 1}]]), "map<string,int>", "is null"),
     ],
 )  # fmt: skip
