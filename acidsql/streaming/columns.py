@@ -116,7 +116,7 @@ def _fitted(array: Array, column: Column, faults: Mapping[int, str] | None = Non
         pieces = _pieces(array, column, 0, found)
         return Converted(pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces), found)
     except AnalysisError as error:
-        return _unfit(array, column, _type_reason(error), found)
+        return _unfit(array, column, _reason(error), found)
 
 
 def _pieces(array: Array, column: Column, start: int, found: dict[int, str]) -> list[Array]:
@@ -125,7 +125,7 @@ def _pieces(array: Array, column: Column, start: int, found: dict[int, str]) -> 
         return [conformed(array, column, storable)]
     except InvalidValueError as error:
         if len(array) == 1:
-            found[start] = (error.detail or error.message).rstrip(".")
+            found[start] = _reason(error)
             return [pa.nulls(1, arrow_type(column.type))]
         half = len(array) // 2
         return [
@@ -143,5 +143,5 @@ def _unfit(
     return Converted(nulls, {**dict.fromkeys(every.tolist(), reason), **(faults or {})})
 
 
-def _type_reason(error: AnalysisError) -> str:
-    return ". ".join(filter(None, [error.message, error.detail])).rstrip(".")
+def _reason(error: AnalysisError | InvalidValueError) -> str:
+    return (error.detail or error.message).rstrip(".")
