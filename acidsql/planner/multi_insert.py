@@ -8,6 +8,7 @@ from itertools import combinations
 from sqlglot import exp
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.grammar.walk import direct_sources
 from acidsql.model.names import quote_identifier
 from acidsql.model.table import Table
 from acidsql.planner.insert import plan_insert
@@ -18,7 +19,7 @@ from acidsql.planner.names import (
     find_target,
     unknown_table,
 )
-from acidsql.planner.predicates import Arguments
+from acidsql.planner.predicates import Arguments, is_node_of
 from acidsql.planner.shared_source import is_row_by_row
 from acidsql.planner.text import Lowering
 from acidsql.plans.insert import InsertPlan
@@ -60,14 +61,8 @@ def plan_multi_insert(
 
 def _direct_tables(query: Fragment) -> Iterator[TableRef]:
     """The tables that the FROM clause names."""
-    select = query.tree
-    nodes = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or ())]
-    starts = {
-        (node.args.get("db") or node.this).meta.get("start")
-        for node in nodes
-        if isinstance(node, exp.Table)
-    }
-    return (ref for ref in query.tables if ref.start in starts)
+    nodes = [source for source, _ in direct_sources(query.tree)]
+    return (ref for ref in query.tables if any(is_node_of(node, ref) for node in nodes))
 
 
 def _is_no_table(ref: TableRef, names: Names) -> bool:
@@ -92,8 +87,7 @@ def _require_repeatable(query: Fragment) -> None:
     """Refuse what could give each leg other rows: it stands in the FROM, but in no relation."""
     select = query.tree
     parts: list[exp.Expr] = [
-        select.args["from_"],
-        *(select.args.get("joins") or ()),
+        select.args["from_"],  # with the joins: it stands before SELECT
         *(select.args.get("laterals") or ()),
     ]
     for node in (node for part in parts for node in part.walk()):
