@@ -47,7 +47,7 @@ def scan_predicates(
         if _bends(node.args.get("sample")) or node.args.get("pivots") or node.alias_column_names:
             return ()  # WHERE does not see the table's own rows, or not under the table's names
         where = select.args.get("where")
-        alone = len(reads) == 1 and not select.args.get("joins") and not select.args.get("laterals")
+        alone = len(reads) == 1 and not _joins(select) and not select.args.get("laterals")
         if where is None:
             return ()
         qualifiers = {ref.visible_name.lower()}
@@ -242,10 +242,17 @@ def tables_of(select: exp.Select) -> list[exp.Expr]:
     It does not see the right sides of LEFT SEMI and LEFT ANTI joins: a name of theirs in WHERE is
     that of another relation.
     """
-    source = select.args.get("from_") or select.args.get("from")
+    source = select.args.get("from_")
     nodes = [source.this] if source is not None else []
-    joins = select.args.get("joins") or []
+    joins = _joins(select)
     return nodes + [join.this for join in joins if join.kind not in ("SEMI", "ANTI")]
+
+
+def _joins(select: exp.Select) -> list[exp.Join]:
+    """The joins of the FROM clause. Its first relation has them if it stands before SELECT."""
+    source = select.args.get("from_")
+    holders = [select] if source is None else [source.this, select]
+    return [join for holder in holders for join in holder.args.get("joins") or ()]
 
 
 def is_node_of(node: exp.Expr, ref: TableRef) -> bool:
