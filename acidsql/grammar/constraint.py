@@ -14,6 +14,7 @@ from acidsql.model.constraint import ConstraintKind
 from acidsql.statements.constraint import ConstraintDefinition
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
 from acidsql.statements.nondeterministic import first_nondeterministic
+from acidsql.statements.several_rows import of_several_rows
 
 _STATES = (
     "ENABLE", "ENFORCED", "DISABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY",
@@ -167,14 +168,11 @@ def _default(cursor: Cursor) -> Fragment:
 def _refuse_outside_of_row(source: Source, value: Fragment, at: int, what: str) -> None:
     """Refuse what a single row does not tell, or what is not the same at each call."""
     tree = value.tree
-    for kind, name in (
-        ((exp.Query,), "a subquery"),
-        ((exp.AggFunc, exp.Window), "an aggregate or window function"),
-        ((exp.UDTF,), "a function that makes rows"),
-        ((exp.Star,), "a star"),
-    ):
-        if tree.find(*kind) is not None:
-            _invalid(source, at, f"{what} has {name}", None)
+    if tree.find(exp.Query) is not None:
+        _invalid(source, at, f"{what} has a subquery", None)
+    several = of_several_rows(tree) or ("a star" if tree.find(exp.Star) is not None else None)
+    if several is not None:
+        _invalid(source, at, f"{what} has {several}", None)
     if value.parameters:
         _invalid(source, at, f"{what} has a parameter", "Write the value itself.")
     for column in sorted(value.hidden):

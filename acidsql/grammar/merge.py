@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.fragment import expression, value
 from acidsql.grammar.insert import column_of, refuse_duplicates
 from acidsql.grammar.lexer import Token
+from acidsql.grammar.row_expression import row_expression, row_value
 from acidsql.grammar.source import parse_source, refuse_nondeterministic
 from acidsql.grammar.update import parse_assignments
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
@@ -27,7 +27,7 @@ def parse_merge(cursor: Cursor) -> Merge:
     cursor.expect("ON")
     tables = (target, *source.tables)
     start_of_on = cursor.offset
-    on = expression(cursor.until("WHEN"), tables)
+    on = row_expression(cursor.until("WHEN"), tables)
     refuse_nondeterministic(cursor.source, on, start_of_on, "the ON condition of a MERGE")
     clauses: list[MergeClause] = []
     while cursor.sees("WHEN"):
@@ -55,7 +55,7 @@ def _clause(cursor: Cursor, tables: Sequence[TableRef], alias: str) -> MergeClau
     by_source = not matched and cursor.accept("BY", "SOURCE")
     if not matched and not by_source and cursor.accept("BY"):
         cursor.expect("TARGET")
-    condition = expression(cursor.until("THEN"), tables) if cursor.accept("AND") else None
+    condition = row_expression(cursor.until("THEN"), tables) if cursor.accept("AND") else None
     cursor.expect("THEN")
     if not matched and not by_source:
         return _insert(cursor, tables, condition, alias, (line, column))
@@ -94,7 +94,7 @@ def _insert(
         columns = tuple(names)
     cursor.expect("VALUES")
     start = cursor.offset
-    values = tuple(value(item, tables) for item in cursor.parenthesised().items())
+    values = tuple(row_value(item, tables) for item in cursor.parenthesised().items())
     if columns is not None and len(columns) != len(values):
         cursor.source.analysis_error(
             f"INSERT names {len(columns)} columns but has {len(values)} values", start

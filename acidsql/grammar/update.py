@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from acidsql.errors import SqlSyntaxError
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.fragment import expression, value
 from acidsql.grammar.insert import dotted, qualifier_length
 from acidsql.grammar.relation import Relations, parse_relations, sees_relations
+from acidsql.grammar.row_expression import row_expression, row_value
 from acidsql.grammar.source import Source, parse_source, refuse_nondeterministic
 from acidsql.statements.fragment import Fragment, Identifier, TableRef, Value
 from acidsql.statements.merge import Merge, MergeDelete, MergeUpdate
@@ -135,7 +135,7 @@ def _refuse_twice(
 
 def _value(cursor: Cursor, tables: Sequence[TableRef], statement: str) -> Value:
     with _clauses_refused(cursor, statement):
-        return value(Cursor(cursor.source, cursor.at, cursor.end), tables)
+        return row_value(Cursor(cursor.source, cursor.at, cursor.end), tables)
 
 
 def parse_where(cursor: Cursor, target: TableRef, statement: str) -> Fragment | None:
@@ -154,7 +154,7 @@ def clause_expression(cursor: Cursor, tables: Sequence[TableRef], statement: str
     If it does not parse because of a clause like LIMIT, that clause is refused by name.
     """
     with _clauses_refused(cursor, statement):
-        return expression(Cursor(cursor.source, cursor.at, cursor.end), tables)
+        return row_expression(Cursor(cursor.source, cursor.at, cursor.end), tables)
 
 
 @contextmanager

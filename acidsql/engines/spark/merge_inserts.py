@@ -80,11 +80,22 @@ class Inserts:
         columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
         kinds = {c.name: c.type for c in self._table.all_columns}
         rows = self._select(left, SqlText.join(", ", columns), condition)
+        self._refuse_several_rows(leg, left)
         values = {
             v.column: in_order(SqlText.of(field.name), v.column, kinds[v.column], field.dataType)
             for v, field in zip(leg.values, rows.schema.fields, strict=True)
         }
         return placed_rows(self.job, self._table, rows, values, {})
+
+    def _refuse_several_rows(self, leg: InsertLeg, left: DataFrame) -> None:
+        """AnalysisError for an aggregate, or for a function that makes rows, among the values.
+
+        Only Spark knows them all. It takes none in a WHERE.
+        """
+        calls = [v.value for v in leg.values if any("(" in str(part) for part in v.value.parts)]
+        if calls:
+            asked = SqlText.join(" OR ", [SqlText.of("(", call, "\n) IS NULL") for call in calls])
+            self._select(left, SqlText.of("1"), asked)
 
     def _write(
         self, leg: InsertLeg, condition: SqlText | None, left: DataFrame, *, are_few: bool

@@ -31,7 +31,7 @@ EXPRESSIONS = [
     "CASE WHEN a > 1 THEN 'x' END",
     "(SELECT max(v) FROM db.`s t` AS x WHERE x.a = :q)",
     "cast(a AS struct<f:int,g:array<string>>)",
-    "count(*)",
+    "(SELECT count(*) FROM s)",
     "row__id.writeid",
     "é",
     "a IN (1, ?, 3)",
