@@ -216,7 +216,8 @@ class Cursor:
     def until(self, *words: str) -> Cursor:
         """Step over the tokens before the first of these words. Returns a cursor over them.
 
-        Words inside parentheses or CASE … END do not count, nor does the FROM of DISTINCT FROM.
+        Words inside parentheses or CASE … END do not count, nor does the FROM of DISTINCT FROM, nor
+        the name of a field or a parameter.
         """
         tokens, start, cases, before = self.source.tokens, self.at, 0, ""
         while self.at < self.end:
@@ -224,7 +225,7 @@ class Cursor:
             is_word = token.kind is Kind.WORD
             text = token.text.upper() if is_word else token.text
             if is_word or token.kind is Kind.SYMBOL:
-                if before != ".":
+                if before not in (".", ":"):
                     is_joined = text == "FROM" and before == "DISTINCT"
                     if cases == 0 and text in words and not is_joined:
                         break

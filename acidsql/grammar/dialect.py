@@ -192,7 +192,9 @@ class AcidParser(SparkParser):
     def named_parameter(self) -> exp.Expr | None:
         """A node for a ``:name``, with its place."""
         start = self._prev.start
-        if not self._match_set(self.COLON_PLACEHOLDER_TOKENS):
+        if self._curr and self.sql[self._curr.start].isalpha():
+            self._advance()  # any word, also a keyword
+        elif not self._match_set(self.COLON_PLACEHOLDER_TOKENS):
             return None
         node = exp.Placeholder(this=self._prev.text)
         node.meta.update(start=start, end=self._prev.end)

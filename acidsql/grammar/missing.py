@@ -33,7 +33,7 @@ def refuse_missing(source: Source, at: int, end: int) -> None:
     """
     tokens = source.tokens
     for index in range(max(at - 1, 0), end):
-        if index and tokens[index - 1].text == ".":
+        if index and tokens[index - 1].text in (".", ":"):
             continue
         word, after = _text(tokens, index), index + 1
         if word == "IN" and _text(tokens, after) == "(":

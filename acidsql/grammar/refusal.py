@@ -77,6 +77,9 @@ def refuse(cursor: Cursor) -> NoReturn:
     known = _REFUSED.get(first.word)
     if known is not None:
         cursor.source.refuse(known[0], first.start, hint=known[1])
+    if first.word in ("CREATE", "DROP", "ALTER") and not second:
+        cursor.step()
+        cursor.unexpected("expected TABLE, VIEW or DATABASE")
     if first.word == "CREATE":
         words = [cursor.peek(n).word for n in (1, 2, 3, 4, 5)]
         replaces = words[:2] == ["OR", "REPLACE"]

@@ -177,7 +177,9 @@ class TreeWalk:
                 return
             name = properties.name
             node.set("this", name)
-        first = database if isinstance(database, exp.Identifier) else name
+        if database is not None and not isinstance(database, exp.Identifier):
+            self.source.syntax_error('unexpected "."', self.base + self._start(node))
+        first = database or name
         if node.args.get("catalog") is not None or isinstance(name, exp.Dot):
             refuse_catalog(self.source, self.base + self._start(node))
         self._refuse_no_name(node, name)
