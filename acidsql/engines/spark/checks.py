@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.columns import rebuilt, remembering_types
 from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.settings import ansi
 from acidsql.model.constraint import checks
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.names import string_literal as literal
@@ -23,7 +24,8 @@ def checked(job: Job, table: Table, rows: DataFrame, acting: str = "true") -> Da
     """The rows, whose evaluation fails at one that violates a CHECK of the table.
 
     ``rows`` have the table's columns, of the types that will be stored. The condition ``acting``
-    tells which of them are new rows.
+    tells which of them are new rows. A CHECK is part of the table, so it is asked by ANSI rules,
+    whatever those of the session are.
     """
     found = checks(table.constraints)
     if not found:
@@ -40,7 +42,8 @@ def checked(job: Job, table: Table, rows: DataFrame, acting: str = "true") -> Da
     # Some column has to bear the error: a column that is not written would not be computed.
     value = SqlText.of("CASE", *whens, f" ELSE {quote(carrier)} END AS {quote(carrier)}")
     columns = [value if n == carrier else SqlText.of(quote(n)) for n in rows.columns]
-    return job.sql(SqlText.of("SELECT ", SqlText.join(", ", columns), " FROM ", _NEW))
+    with ansi(job.spark):
+        return job.sql(SqlText.of("SELECT ", SqlText.join(", ", columns), " FROM ", _NEW))
 
 
 def _with_stored_texts(rows: DataFrame, table: Table) -> DataFrame:

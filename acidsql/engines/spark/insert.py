@@ -57,19 +57,18 @@ def run_insert(
 def rows_to_insert(plan: InsertPlan, rows: SqlText, job: Job) -> DataFrame:
     """The query's rows as their files will hold them. The files to read are chosen now."""
     table = job.context.tables[plan.table].table
-    with ansi(job.spark):
-        frame = job.sql(rows)
-        filled = _filled_columns(plan, frame, table)
-        # Spark's errors show these names.
-        new = {name: f"new {name}" for name in filled}
-        values = {name: SqlText.of(quote_identifier(new[name])) for name in filled}
-        if plan.by_name:
-            types = zip(filled, frame.schema.fields, strict=True)
-            kinds = {c.name: c.type for c in table.all_columns}
-            values |= {n: in_order(values[n], n, kinds[n], field.dataType) for n, field in types}
-        values = {d.column: d.value for d in plan.defaults} | values
-        placed = frame.toDF(*new.values())
-        return placed_rows(job, table, placed, values, dict(plan.static_partition))
+    frame = job.sql(rows)
+    filled = _filled_columns(plan, frame, table)
+    # Spark's errors show these names.
+    new = {name: f"new {name}" for name in filled}
+    values = {name: SqlText.of(quote_identifier(new[name])) for name in filled}
+    if plan.by_name:
+        types = zip(filled, frame.schema.fields, strict=True)
+        kinds = {c.name: c.type for c in table.all_columns}
+        values |= {n: in_order(values[n], n, kinds[n], field.dataType) for n, field in types}
+    values = {d.column: d.value for d in plan.defaults} | values
+    placed = frame.toDF(*new.values())
+    return placed_rows(job, table, placed, values, dict(plan.static_partition))
 
 
 def _filled_columns(plan: InsertPlan, frame: DataFrame, table: Table) -> Sequence[str]:
@@ -89,7 +88,10 @@ def placed_rows(
     values: Mapping[str, SqlText],
     static: Mapping[str, str | None],
 ) -> DataFrame:
-    """The rows as their files hold them, followed by the texts of their partition values."""
+    """The rows as their files hold them, followed by the texts of their partition values.
+
+    The ``values`` are columns of the ``frame``, or defaults of the table. ANSI rules hold for them.
+    """
     null = SqlText.of("NULL")
     columns = [
         SqlText.of(stored(values.get(c.name, null), c), f" AS {quote_identifier(c.name)}")
@@ -100,7 +102,8 @@ def placed_rows(
         for i, c in enumerate(table.partition_columns)
     ]
     job.inputs[_ROWS.name] = frame
-    placed = job.sql(SqlText.of("SELECT ", SqlText.join(", ", columns), " FROM ", _ROWS))
+    with ansi(job.spark):
+        placed = job.sql(SqlText.of("SELECT ", SqlText.join(", ", columns), " FROM ", _ROWS))
     return checked(job, table, placed)
 
 
@@ -109,8 +112,7 @@ def moved_rows(job: Job, table: Table, changes: DataFrame) -> DataFrame:
     # A void column is NULL. ``changes`` holds it as boolean, which has no cast to void.
     columns = [c.name for c in table.all_columns if c.type != VOID]
     values = {name: SqlText.of(quote_identifier(name)) for name in columns}
-    with ansi(job.spark):
-        return placed_rows(job, table, changes, values, {})
+    return placed_rows(job, table, changes, values, {})
 
 
 def _partition_text(

@@ -238,14 +238,14 @@ def handed_out(
         first = _first_of_each_task(frame, rows) if end_early else frame
         beyond = beyond_guess(frame.schema)
         if beyond is not None and is_costly(beyond):
-            name = _unlike(frame.columns, _BEYOND)
+            name = unlike(frame.columns, _BEYOND)
             first, beyond = first.selectExpr("*", f"{beyond} as {name}"), name
         left = rows_left(beyond, width, share, rows_min)
-        name = _unlike(frame.columns, LEFT)
+        name = unlike(frame.columns, LEFT)
         return first.selectExpr("*", f"{left} as {name}").where(f"{name} <= 0")
 
 
-def _unlike(columns: Sequence[str], name: str) -> str:
+def unlike(columns: Sequence[str], name: str) -> str:
     """The name, with underscores behind it if a column is called so."""
     taken = {column.lower() for column in columns}
     while name in taken:

@@ -12,7 +12,6 @@ from acidsql.engines.spark.insert import placed_rows, write_inserted_rows
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.plain import rows_of_files, scan_rows
 from acidsql.engines.spark.read import ScanRequest
-from acidsql.engines.spark.settings import ansi
 from acidsql.engines.target import OutputFile, Target
 from acidsql.errors import UnsupportedStatementError
 from acidsql.model.ids import NO_WRITE_ID, StatementId
@@ -52,8 +51,7 @@ def load_rows(
     names = [column.name for column in table.all_columns if column.type != VOID]
     names = [name for name in names if name not in dict(plan.static_partition)]
     values = {name: SqlText.of(quote_identifier(name)) for name in names}
-    with ansi(job.spark):
-        placed = placed_rows(job, table, rows, values, dict(plan.static_partition))
+    placed = placed_rows(job, table, rows, values, dict(plan.static_partition))
     return write_inserted_rows(placed, table, target, statement_id)
 
 

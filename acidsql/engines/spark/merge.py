@@ -44,7 +44,7 @@ from acidsql.engines.spark.query_plan import (
     is_row_by_row,
 )
 from acidsql.engines.spark.read import Scan, ScanRequest
-from acidsql.engines.spark.settings import ansi, configured
+from acidsql.engines.spark.settings import configured
 from acidsql.engines.spark.source_clauses import acting_legs
 from acidsql.engines.spark.source_columns import (
     SourceColumns,
@@ -83,7 +83,7 @@ def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
     """The legs' deltas, not yet published."""
     # The acting leg has an alias, by which the new values ask for it.
     aliases = configured(job.spark, "spark.sql.lateralColumnAlias.enableImplicitResolution", "true")
-    with ansi(job.spark), aliases:
+    with aliases:
         source = relaxed(job.sql(plan.source))
         _require_columns(plan, source)
         rows = collect_source(source) if survives_arrow(source.schema) else None

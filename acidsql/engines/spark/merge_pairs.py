@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from acidsql.engines.changes import LEG, PARTITION
 from acidsql.engines.matches import KEY
 from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.casts import Casts
 from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.job import Job
@@ -103,8 +104,11 @@ class Pairs:
         self.job.inputs[TARGET.name] = target
         legs = [(n, leg) for n, leg in enumerate(self.plan.matched) if leg.asks_source is None]
         whens = [when(leg.condition, number) for number, leg in legs]
-        values = {column.name: self._old(column) for column in self._written}
-        columns = self._columns(SqlText.of(acting(whens), f" AS {LEG}"), self._keys, values)
+        old = [SqlText.of(self._old(c), f" AS {quote(c.name)}") for c in self._written]
+        leg_of = SqlText.of(acting(whens), f" AS {LEG}")
+        columns = SqlText.join(
+            ", ", [*map(SqlText.of, self._ids), leg_of, *map(SqlText.of, self._keys), *old]
+        )
         rows = SqlText.of(TARGET, f" AS {self._alias} WHERE ", self._may_act)
         return self.job.sql(SqlText.of("SELECT ", columns, " FROM ", rows))
 
@@ -121,40 +125,45 @@ class Pairs:
         keys = self._keys
         named = [f"{value} AS {name}" for name, value in extra.items()]
         both = SqlText.of(TARGET, f" AS {self._alias} CROSS JOIN ", SOURCE, f" AS {self.source}")
-        setting = self._setting(self.plan.matched, 0, both)
+        setting, casts = self._setting(self.plan.matched, 0, both), Casts(self.job, self.table)
         join = _JOINS[bool(self.plan.by_source), keeps_source]
         if not self.plan.by_source:
             values = {
-                c.name: self._new(c, setting, LEG, self._other(c, setting)) for c in self._written
+                c.name: self._new(casts, c, setting, LEG, self._other(c, setting))
+                for c in self._written
             }
-            return self.job.sql(self._query(join, LEG, [*named, *keys], values, there))
+            leg_of = self._pair_leg(LEG, there)
+            return casts.select([*self._ids, leg_of, *named, *keys], values, self._pairs(join))
         # The clauses for rows without a match know the columns of the target alone. So they stand
         # in a query around that of the pairs, under the alias of the target.
         values = {
-            f"{_NEW}{index}": self._new(column, setting, _PAIR_LEG, self._old(column))
+            f"{_NEW}{index}": self._new(casts, column, setting, _PAIR_LEG, self._old(column))
             for index, column in enumerate(self._written)
         }
-        columns = [f"{self._alias}.{quote(c.name)}" for c in self.table.all_columns]
-        columns += [f"{self._alias}.{column.value}" for column in self.plan.hidden]
-        pairs = self._query(join, _PAIR_LEG, [*named, *columns], values, there)
-        self.job.inputs[_JOINED.name] = self.job.sql(pairs)
-        return self.job.sql(self._around_pairs([*extra, *keys]))
+        own = [f"{self._alias}.{quote(c.name)}" for c in self.table.all_columns]
+        own += [f"{self._alias}.{column.value}" for column in self.plan.hidden]
+        leg_of = self._pair_leg(_PAIR_LEG, there)
+        self.job.inputs[_JOINED.name] = casts.select(
+            [*self._ids, leg_of, *named, *own], values, self._pairs(join)
+        )
+        return self._around_pairs([*extra, *keys])
 
-    def _query(
-        self, join: str, leg: str, extra: Sequence[str], values: Mapping[str, SqlText], there: str
-    ) -> SqlText:
-        """The query of the pairs of rows, and of the rows without a match.
+    def _pair_leg(self, leg: str, there: str) -> SqlText:
+        """The leg that acts on a pair of rows, or on a row without a match, under the name ``leg``.
 
-        The conditions of clauses stand in ``leg`` alone, and are evaluated there. New values, which
+        The conditions of clauses stand here alone, and are evaluated here. New values, which
         depend on them, ask for ``leg`` by Spark's lateral column aliases.
         """
         whens = [SqlText.of(f" WHEN {self.is_unmatched} THEN -1")]
         if self.plan.by_source:
             whens.append(SqlText.of(f" WHEN {self.source}.{there} IS NULL THEN {_ALONE}"))
         whens += [when(leg.condition, number) for number, leg in enumerate(self.plan.matched)]
+        return SqlText.of(acting(whens), f" AS {leg}")
+
+    def _pairs(self, join: str) -> SqlText:
+        """The FROM clause of the pairs of rows, and of the rows without a match."""
         return SqlText.of(
-            "SELECT ", self._columns(SqlText.of(acting(whens), f" AS {leg}"), extra, values),
-            " FROM ", TARGET, f" AS {self._alias} {join} JOIN ", SOURCE,
+            "FROM ", TARGET, f" AS {self._alias} {join} JOIN ", SOURCE,
             f" AS {self.source} ON (", boolean(self.plan.on), "\n) AND ", self._may_act,
         )  # fmt: skip
 
@@ -171,14 +180,10 @@ class Pairs:
         any_of = SqlText.join(" OR ", [SqlText.of("(", each, "\n)") for each in asked])
         return SqlText.of("(", any_of, ")")
 
-    def _columns(
-        self, leg: SqlText, extra: Sequence[str], values: Mapping[str, SqlText]
-    ) -> SqlText:
-        """The columns of rows of the target: row ids, the ``leg``, ``extra``, and new values."""
-        columns = [SqlText.of(f"{self._alias}.{name}") for name in (PARTITION, *CHANGED_ROW_ID)]
-        columns += [leg, *map(SqlText.of, extra)]
-        columns += [SqlText.of(value, f" AS {quote(name)}") for name, value in values.items()]
-        return SqlText.join(", ", columns)
+    @property
+    def _ids(self) -> Sequence[str]:
+        """The row id of a row of the target."""
+        return [f"{self._alias}.{name}" for name in (PARTITION, *CHANGED_ROW_ID)]
 
     @property
     def _keys(self) -> Sequence[str]:
@@ -186,8 +191,8 @@ class Pairs:
             f"{self._alias}.{quote(k.target)} AS {KEY}{i}" for i, k in enumerate(self.plan.keys)
         ]
 
-    def _around_pairs(self, extra: Sequence[str]) -> SqlText:
-        """The query that lets the legs for rows without a match act."""
+    def _around_pairs(self, extra: Sequence[str]) -> DataFrame:
+        """The query around that of the pairs that lets the legs for rows without a match act."""
         first = len(self.plan.matched)
         legs = enumerate(self.plan.by_source, first)
         whens = [SqlText.of(f" WHEN {_PAIR_LEG} <> {_ALONE} THEN {_PAIR_LEG}")]
@@ -195,15 +200,14 @@ class Pairs:
         setting = self._setting(
             self.plan.by_source, first, SqlText.of(TARGET, f" AS {self._alias}")
         )
-        columns = [SqlText.of(name) for name in (PARTITION, *CHANGED_ROW_ID)]
-        columns += [SqlText.of(acting(whens), f" AS {LEG}"), *map(SqlText.of, extra)]
-        columns += [
-            SqlText.of(self._new(c, setting, LEG, SqlText.of(f"{_NEW}{i}")), f" AS {quote(c.name)}")
+        leg_of = SqlText.of(acting(whens), f" AS {LEG}")
+        casts = Casts(self.job, self.table)
+        values = {
+            c.name: self._new(casts, c, setting, LEG, SqlText.of(f"{_NEW}{i}"))
             for i, c in enumerate(self._written)
-        ]
-        return SqlText.of(
-            "SELECT ", SqlText.join(", ", columns), " FROM ", _JOINED, f" AS {self._alias}"
-        )
+        }
+        around = SqlText.of("FROM ", _JOINED, f" AS {self._alias}")
+        return casts.select([PARTITION, *CHANGED_ROW_ID, leg_of, *extra], values, around)
 
     # -- with the rows to insert -------------------------------------------------------------------
 
@@ -250,16 +254,14 @@ class Pairs:
             f" ELSE {_PAIR_LEG} END AS {LEG}",
         )  # fmt: skip
         setting = [(number, self._inserted(leg)) for number, leg in legs]
+        casts = Casts(self.job, table)
         # A clause must not find the new value of one column by its name, for that of another.
-        values = [
-            SqlText.of(self._new(c, setting, LEG, SqlText.of(kept)), f" AS {_VALUE}{index}")
+        values = {
+            f"{_VALUE}{index}": self._new(casts, c, setting, LEG, SqlText.of(kept))
             for index, (c, kept) in enumerate(zip(table.columns, new, strict=True))
-        ]
-        columns = [*map(SqlText.of, ids), leg_of, *values]
-        text = SqlText.of(
-            "SELECT ", SqlText.join(", ", columns), " FROM ", _JOINED, f" AS {self.source}"
-        )
-        rows = self.job.sql(text).where(f"{LEG} >= 0")
+        }
+        text = SqlText.of("FROM ", _JOINED, f" AS {self.source}")
+        rows = casts.select([*ids, leg_of], values, text).where(f"{LEG} >= 0")
         rows = rows.toDF(*ids, LEG, *(column.name for column in table.columns))
         return checked(self.job, table, rows, f"{LEG} >= {first}") if legs else rows
 
@@ -301,19 +303,18 @@ class Pairs:
         return kept(self.plan.alias, column)
 
     def _new(
-        self,
-        column: Column,
-        setting: Setting,
-        leg: str,
-        old: SqlText,
+        self, casts: Casts, column: Column, setting: Setting, leg: str, old: SqlText
     ) -> SqlText:
         """The column's value after the leg whose number stands in ``leg``."""
         # Evaluated only where the leg acts: elsewhere the value might not even fit.
-        whens = [
-            SqlText.of(f" WHEN {leg} = {number} THEN ", stored(values[column.name], column))
-            for number, values in setting
-            if column.name in values
+        acts = [
+            (f"{leg} = {n}", given[column.name]) for n, given in setting if column.name in given
         ]
+        whens = [
+            SqlText.of(f" WHEN {acting} THEN ", casts.stored(value, column, acting))
+            for acting, value in acts
+        ]
+        old = casts.kept(old, column)
         return SqlText.of("CASE", *whens, " ELSE ", old, " END") if whens else old
 
 

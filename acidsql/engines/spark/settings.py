@@ -37,6 +37,8 @@ quotes is no pattern.
 PUSHED_NESTED = "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources"
 V1_READERS = "spark.sql.sources.useV1SourceList"
 
+_ANSI = "spark.sql.ansi.enabled"
+
 _guard = threading.Lock()
 _held: dict[tuple[int, str], tuple[str | None, int]] = {}
 """By session and key: the value from before, and how many blocks need ours."""
@@ -166,9 +168,17 @@ def change(spark: SparkSession, key: str, value: str | None) -> str | None:
 def ansi(spark: SparkSession) -> AbstractContextManager[None]:
     """Analyse with ANSI rules: a value that does not fit its column is an error, and never changed.
 
-    The rules bind when a query is analysed, so they need not hold while it runs.
+    The rules bind when a query is analysed, so they need not hold while it runs. What a statement
+    asks for is analysed by the session's own rules (`is_ansi`), as in a SELECT.
     """
-    return configured(spark, "spark.sql.ansi.enabled", "true")
+    return configured(spark, _ANSI, "true")
+
+
+def is_ansi(spark: SparkSession) -> bool:
+    """Whether the session's own rules are those of ANSI, whatever blocks hold now."""
+    with _guard:
+        own, _ = _held.get((id(spark), _ANSI), (spark.conf.get(_ANSI, None), 0))
+    return _is(spark, _ANSI, own, "true")
 
 
 def _value(wanted: Wanted, before: str | None) -> str | None:

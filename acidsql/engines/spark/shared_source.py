@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 
 from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.job import Job
-from acidsql.engines.spark.settings import ansi
 from acidsql.plans.shared_source import SharedSource
 
 
@@ -16,8 +15,7 @@ def shared_sources(job: Job, sources: Sequence[SharedSource]) -> Iterator[None]:
     """A block in which the sources are inputs of the job."""
     with ExitStack() as kept:
         for source in sources:
-            with ansi(job.spark):
-                frame = job.sql(source.rows)
-                rows = kept.enter_context(evaluated(frame)) if source.once else frame
+            frame = job.sql(source.rows)
+            rows = kept.enter_context(evaluated(frame)) if source.once else frame
             job.inputs[source.name] = rows
         yield

@@ -9,6 +9,7 @@ from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.matches import Matches
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.arrow import to_arrow
+from acidsql.engines.spark.casts import Casts
 from acidsql.engines.spark.changed_rows import Changes, names_rows
 from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.errors import clear_errors
@@ -19,13 +20,12 @@ from acidsql.engines.spark.job import Job, is_large
 from acidsql.engines.spark.query_plan import calls_user_code
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.set_fields import whole_values
-from acidsql.engines.spark.settings import ansi
-from acidsql.engines.spark.values import boolean, kept, stored
+from acidsql.engines.spark.values import boolean, kept
 from acidsql.engines.target import OutputFile, Target
 from acidsql.model.constraint import checks
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier as quote
-from acidsql.model.table import Column, Table
+from acidsql.model.table import Table
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.sql_text import InputSource, SqlText
 from acidsql.plans.update import UpdatePlan
@@ -51,15 +51,20 @@ def run_update(
     return _run(plan, job, target, leg)
 
 
-def _new_values(plan: UpdatePlan | DeletePlan, job: Job) -> list[SqlText]:
-    """The new value of every column of an UPDATE; none for a DELETE."""
+def _new_values(plan: UpdatePlan | DeletePlan, job: Job, casts: Casts) -> dict[str, SqlText]:
+    """The new value of every column of an UPDATE, by name; none for a DELETE."""
     if isinstance(plan, DeletePlan):
-        return []
+        return {}
     table = job.context.tables[plan.table].table
     assigned = whole_values(plan.assignments, plan.alias, table)
     new = with_named_fields(job, assigned, table, _sources(plan))
     columns = table.all_columns if plan.moves else table.columns
-    return [_new_value(new.get(c.name), c, plan.alias) for c in columns]
+    return {
+        c.name: casts.stored(new[c.name], c)
+        if c.name in new
+        else casts.kept(kept(plan.alias, c), c)
+        for c in columns
+    }
 
 
 def _sources(plan: UpdatePlan | DeletePlan) -> SqlText:
@@ -70,12 +75,6 @@ def _sources(plan: UpdatePlan | DeletePlan) -> SqlText:
     joined = [SqlText.of("(", relation, "\n)") for relation in plan.relations]
     target = SqlText.of(_TARGET, f" AS {quote(plan.alias)}")
     return SqlText.join(" CROSS JOIN ", [*joined, target])
-
-
-def _new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:
-    """The new value of a column: the value as the column stores it, or the old one."""
-    what = kept(alias, column) if value is None else stored(value, column)
-    return SqlText.of(what, f" AS {quote(column.name)}")
 
 
 def run_delete(
@@ -106,19 +105,14 @@ def _run(
     job.inputs[_TARGET.name] = scan.frame
     ids = [f"{quote(plan.alias)}.{name}" for name in (PARTITION, *CHANGED_ROW_ID)]
     where = SqlText.of(" WHERE ", boolean(plan.where)) if plan.where else SqlText.of("")
-    with ansi(job.spark):
-        values = _new_values(plan, job)
-        text = SqlText.of(
-            f"SELECT {', '.join(ids)}, 0 AS {LEG}",
-            *(SqlText.of(", ", value) for value in values),
-            " FROM ",
-            _sources(plan),
-            where,
-        )
-        changes = job.sql(text)
-        table = job.context.tables[plan.table].table
-        if leg.is_update and not leg.moves:
-            changes = checked(job, table, changes)
+    table = job.context.tables[plan.table].table
+    casts = Casts(job, table)
+    values = _new_values(plan, job, casts)
+    changes = casts.select(
+        [*ids, f"0 AS {LEG}"], values, SqlText.of("FROM ", _sources(plan), where)
+    )
+    if leg.is_update and not leg.moves:
+        changes = checked(job, table, changes)
     # Asked only now, so that a mistake in the statement is one whatever rows there are.
     if not scan.selection.inserts:
         return []

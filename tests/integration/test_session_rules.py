@@ -1,0 +1,225 @@
+"""A session without ANSI rules: a write stores what its query would show, cast by ANSI rules.
+
+Spark's own INSERT says what that is: under these settings, it stores into a Parquet table by ANSI
+rules what a query has computed without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from acidsql.errors import InvalidValueError
+from acidsql.session.session import Session
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+ANSI = "spark.sql.ansi.enabled"
+ROWS = (
+    "SELECT 1 AS id, CAST(NULL AS array<int>) AS ar, '007' AS s UNION ALL SELECT 2, array(1), 'x'"
+)
+VALUES = [
+    "{0}s",
+    "'1' + 1",
+    "size({0}ar)",
+    "coalesce(CAST(NULL AS int), {0}s)",
+    "IF({0}id = 1, {0}s, 5)",
+    "CASE WHEN {0}id = 1 THEN 9 ELSE {0}s END",
+    "CAST({0}s AS int)",
+    "{0}id / 0",
+    "{0}id % 0",
+    "{0}ar[5]",
+    "element_at({0}ar, 5)",
+    "elt(9, {0}s)",
+    "2147483647 + {0}id",
+    "CAST('x' AS double) + 1",
+    "to_date('x', 'yyyy')",
+    "(SELECT max(i) FROM (SELECT '08' AS i UNION SELECT 7))",
+    "size(transform({0}ar, a -> a / 0))",
+]
+"""Expressions of the columns of src, before whose names may stand a table's."""
+
+QUERIES = [
+    "SELECT id, s FROM src UNION ALL SELECT 3, 9",
+    "SELECT id, e FROM src LATERAL VIEW explode(array(s, 1)) x AS e",
+    "SELECT 1, avg(s) FROM src WHERE s > '1' + 1 OR size(ar) = -1",
+    "WITH c AS (SELECT id, s FROM src UNION ALL SELECT 3, 9) SELECT * FROM c",
+    "SELECT id, sum(CAST(s AS int)) OVER (ORDER BY id) / 0 FROM src",
+]
+NAMES = [f"a{number}" for number in range(len(VALUES))]
+COLUMNS = ", ".join(f"{name} string" for name in NAMES)
+
+
+def values(table: str = "") -> str:
+    return ", ".join(value.format(table) for value in VALUES)
+
+
+def assignments(table: str = "") -> str:
+    pairs = zip(NAMES, VALUES, strict=True)
+    return ", ".join(f"{name} = {value.format(table)}" for name, value in pairs)
+
+
+@pytest.fixture
+def plain(session: Session, spark: Any) -> Iterator[Session]:
+    """A session whose Spark has the rules from before ANSI, and a table ``src`` in both."""
+    before = spark.conf.get(ANSI)
+    spark.conf.set(ANSI, "false")
+    session.execute(f"CREATE TABLE src (id int, ar array<int>, s string) {ACID}")
+    session.execute(f"INSERT INTO src {ROWS}")
+    spark.sql(ROWS).createOrReplaceTempView("src")
+    session.execute(f"CREATE TABLE t (id int, a string, n int DEFAULT 4) {ACID}")
+    yield session
+    spark.catalog.dropTempView("src")
+    spark.conf.set(ANSI, before)
+
+
+def stored_by_spark(spark: Any, columns: str, query: str) -> list[Any]:
+    spark.sql(f"CREATE TABLE by_spark (id int, {columns}) USING parquet")
+    try:
+        spark.sql(f"INSERT INTO by_spark {query}")
+        return sorted(map(tuple, spark.table("by_spark").collect()), key=str)
+    finally:
+        spark.sql("DROP TABLE by_spark")
+
+
+def rows_of(session: Session, query: str) -> list[Any]:
+    return sorted(session.execute(query).fetchall(), key=str)
+
+
+def test_queries_are_stored_as_by_spark(plain: Session, spark: Any) -> None:
+    for query in QUERIES:
+        expected = stored_by_spark(spark, "a string", query)
+        plain.execute(f"INSERT OVERWRITE TABLE t (id, a) {query}")
+        assert rows_of(plain, "SELECT id, a FROM t") == expected, query
+        plain.execute("TRUNCATE TABLE t")
+        plain.execute(
+            f"MERGE INTO t USING ({query}) AS q (k, v) ON t.id = q.k AND false"
+            " WHEN NOT MATCHED THEN INSERT (id, a) VALUES (k, v)"
+        )
+        assert rows_of(plain, "SELECT id, a FROM t") == expected, query
+
+
+def test_other_ways_to_store_a_query(plain: Session) -> None:
+    query = "SELECT id, s AS a FROM src UNION ALL SELECT 3, 9"
+    expected = [(1, "007"), (2, "x"), (3, "9")]
+    plain.execute(f"CREATE TABLE made {ACID} AS {query}")
+    plain.execute(f"CREATE VIEW v AS {query}")
+    plain.execute("INSERT INTO t (id, a) SELECT * FROM v")
+    plain.execute(f"CREATE MATERIALIZED VIEW m AS {query}")
+    plain.execute(f"CREATE TABLE first (id int, a string) {ACID}")
+    plain.execute(f"FROM ({query}) q INSERT INTO first SELECT * INSERT INTO t (id, a) SELECT id, a")
+    assert rows_of(plain, "SELECT * FROM made") == expected
+    assert rows_of(plain, "SELECT id, a FROM t") == sorted([*expected, *expected])
+    assert rows_of(plain, "SELECT * FROM m") == expected
+    assert rows_of(plain, "SELECT * FROM first") == expected
+    plain.execute("INSERT INTO src VALUES (4, NULL, '04')")
+    plain.execute("ALTER MATERIALIZED VIEW m REBUILD")
+    assert rows_of(plain, "SELECT * FROM m") == [*expected, (4, "04")]
+
+
+@pytest.fixture(params=["small", "large"])
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables and sources of either size."""
+    if request.param == "large":
+        monkeypatch.setattr("acidsql.engines.spark.changed_rows.SMALL_BYTES", 0)
+        monkeypatch.setattr("acidsql.engines.spark.merge.collect_source", lambda source: None)
+
+
+@pytest.mark.usefixtures("size")
+def test_values_are_stored_as_by_spark(plain: Session, spark: Any) -> None:
+    plain.execute(f"CREATE TABLE u (id int, {COLUMNS}, ar array<int>, s string) {ACID}")
+    expected = stored_by_spark(spark, COLUMNS, f"SELECT id, {values()} FROM src")
+    rest = (None,) * len(NAMES)
+    by_source = sorted([(1, *rest), expected[1]], key=str)
+    source = "(SELECT 1 AS k)"
+    for statement, rows in (
+        (f"UPDATE u SET {assignments()}", expected),
+        (f"UPDATE u SET {assignments()} WHERE id < 5", expected),
+        (
+            "MERGE INTO u USING src q ON u.id = q.id"
+            f" WHEN MATCHED THEN UPDATE SET {assignments('q.')}",
+            expected,
+        ),
+        (
+            f"MERGE INTO u USING {source} q ON u.id = q.k WHEN MATCHED THEN UPDATE SET s = q.k"
+            f" WHEN NOT MATCHED BY SOURCE THEN UPDATE SET {assignments()}",
+            by_source,
+        ),
+        (
+            "MERGE INTO u USING src q ON u.id = q.id + 5"
+            f" WHEN NOT MATCHED BY SOURCE THEN DELETE WHEN NOT MATCHED THEN"
+            f" INSERT (id, {', '.join(NAMES)}) VALUES (id, {values()})",
+            expected,
+        ),
+        (
+            "MERGE INTO u USING (SELECT *, id + 5 AS k FROM src) q ON u.id = q.k"
+            " WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN"
+            f" INSERT (id, {', '.join(NAMES)}) VALUES (k, {values()})",
+            sorted([(1, *rest), (2, *rest), *((k + 5, *row) for k, *row in expected)], key=str),
+        ),
+    ):
+        plain.execute("INSERT OVERWRITE TABLE u (id, ar, s) SELECT * FROM src")
+        plain.execute(statement)
+        assert rows_of(plain, f"SELECT id, {', '.join(NAMES)} FROM u") == rows, statement
+    plain.execute(
+        f"INSERT OVERWRITE TABLE u (id, {', '.join(NAMES)}) SELECT id, {values()} FROM src"
+    )
+    assert rows_of(plain, f"SELECT id, {', '.join(NAMES)} FROM u") == expected
+
+
+@pytest.mark.usefixtures("size")
+def test_clauses_of_a_merge_have_rules_of_the_session(plain: Session) -> None:
+    plain.execute("INSERT INTO t (id, a) SELECT id, s FROM src")
+    source = "(SELECT 1 AS k, CAST(NULL AS array<int>) AS e UNION ALL SELECT 3, NULL)"
+    plain.execute(
+        f"MERGE INTO t USING {source} q ON t.id = q.k + '0'"
+        " WHEN MATCHED AND size(q.e) = -1 AND t.a = '007' THEN UPDATE SET a = IF(true, a, 1), n = 5"
+        " WHEN NOT MATCHED AND size(q.e) = -1 THEN INSERT (id, a, n)"
+        " VALUES (k, '1' + 1, CAST('x' AS int))"
+    )
+    assert rows_of(plain, "SELECT * FROM t") == [(1, "007", 5), (2, "x", 4), (3, "2.0", None)]
+
+
+def test_conditions_are_those_of_a_query(plain: Session) -> None:
+    for condition in ("size(ar) = -1", "IF(id = 1, s, 5) = '007'", "id / 0 IS NULL"):
+        found = plain.execute(f"SELECT count(*) FROM src WHERE {condition}").fetchall()
+        plain.execute("BEGIN")
+        assert [(plain.execute(f"DELETE FROM src WHERE {condition}").rows_deleted,)] == found
+        plain.execute("ROLLBACK")
+
+
+@pytest.mark.usefixtures("size")
+def test_a_value_that_does_not_fit_is_an_error(plain: Session) -> None:
+    plain.execute("INSERT INTO t (id, a) VALUES (1, 'x')")
+    for statement in (
+        "INSERT INTO t (id, n) SELECT id, s FROM src",
+        "INSERT INTO t (id, n) SELECT id, id * 3000000000 FROM src",
+        "UPDATE t SET n = a",
+        "UPDATE t SET n = a WHERE id = 1",
+        "MERGE INTO t USING src q ON t.id = q.id WHEN MATCHED THEN UPDATE SET n = concat(q.s, 'y')",
+        "MERGE INTO t USING src q ON false WHEN NOT MATCHED THEN INSERT (id, n) VALUES (9, s)",
+        "MERGE INTO t USING src q ON false WHEN NOT MATCHED BY SOURCE THEN UPDATE SET n = a",
+    ):
+        with pytest.raises(InvalidValueError):
+            plain.execute(statement)
+    assert rows_of(plain, "SELECT * FROM t") == [(1, "x", 4)]
+
+
+@pytest.mark.usefixtures("size")
+def test_only_the_acting_clause_is_evaluated(plain: Session) -> None:
+    plain.execute("INSERT INTO t (id, a) SELECT id, s FROM src")
+    plain.execute(
+        "MERGE INTO t USING src q ON t.id = q.id"
+        " WHEN MATCHED AND t.a = '007' THEN UPDATE SET n = t.a"
+        " WHEN MATCHED THEN UPDATE SET n = q.id"
+    )
+    assert rows_of(plain, "SELECT * FROM t") == [(1, "007", 7), (2, "x", 2)]
+
+
+def test_a_check_has_the_rules_of_the_table(plain: Session) -> None:
+    """By those of the session, the size of NULL would be -1."""
+    plain.execute(f"CREATE TABLE c (id int, ar array<int>, CHECK (size(ar) >= 0)) {ACID}")
+    plain.execute("INSERT INTO c SELECT id, ar FROM src")
+    assert plain.execute("UPDATE c SET id = size(ar)").rows_updated == 2
+    assert rows_of(plain, "SELECT id FROM c") == [(-1,), (1,)]
