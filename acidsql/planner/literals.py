@@ -42,6 +42,8 @@ _BOOLEANS = {
 """The texts that Spark casts to a boolean (StringUtils)."""
 
 _DIGITS_MAX = 40
+_CONTROL = "".join(map(chr, range(0x21)))
+"""What Spark trims off a text before it makes a decimal of it; off a whole number, DEL, too."""
 
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date
 
@@ -79,7 +81,22 @@ def cell_text(
 
 
 def _value(fragment: Fragment | Constant, arguments: Arguments) -> Literal:
-    return fragment.value if isinstance(fragment, Constant) else _literal(fragment.tree, arguments)
+    if not isinstance(fragment, Constant):
+        return _literal(fragment.tree, arguments)
+    value = fragment.value
+    return _held(value) if isinstance(value, int | Decimal) else value
+
+
+def _held(number: int | Decimal) -> int | Decimal:
+    """The number that a literal is. NotLiteral if no decimal of Spark has so many digits."""
+    if isinstance(number, int):
+        is_held = abs(number) < 10**DECIMAL_DIGITS_MAX
+    else:
+        _, digits, exponent = number.as_tuple()
+        is_held = max(len(digits), -int(exponent)) <= DECIMAL_DIGITS_MAX
+    if not is_held:
+        raise NotLiteral
+    return number
 
 
 def _misfit(
@@ -187,9 +204,9 @@ def _number(text: str) -> int | Decimal:
     if len(text) > _DIGITS_MAX:
         raise NotLiteral  # longer than any SQL number
     if text.isascii() and text.isdigit():
-        return int(text)
+        return _held(int(text))
     if re.fullmatch(r"\d+\.\d*|\.\d+", text, re.ASCII):
-        return Decimal(text)
+        return _held(Decimal(text))
     raise NotLiteral  # a number with an exponent is a double, which Spark converts
 
 
@@ -212,7 +229,7 @@ def _convert(value: Literal, kind: ColumnType) -> str:
 
 def _integer(value: Literal, bits: int) -> str:
     if isinstance(value, str):
-        text = value.strip()
+        text = value.strip(_CONTROL + "\x7f")
         if not _INTEGER.fullmatch(text):
             raise ValueError("It is not a whole number.")
         value = int(text)
@@ -225,7 +242,7 @@ def _integer(value: Literal, bits: int) -> str:
 
 def _decimal(value: Literal, kind: DecimalType) -> str:
     if isinstance(value, str):
-        text = value.strip()
+        text = value.strip(_CONTROL)
         if not _NUMBER.fullmatch(text):
             raise ValueError("It is not a number.")
         value = Decimal(text)
@@ -267,6 +284,8 @@ def _boolean(value: Literal) -> str:
 def _double(value: Literal) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise NotLiteral
+    if isinstance(value, Decimal) and not value:
+        return "0.0"  # only a double has a negative zero
     try:
         return repr(float(value))
     except OverflowError:

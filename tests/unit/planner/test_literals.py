@@ -307,3 +307,62 @@ def test_a_predicate_compares_the_value_itself(given_value: Any, kind: str) -> N
     else:
         assert Decimal(found) == given_value
         assert kind.startswith("decimal") or int(found) == given_value
+
+
+@pytest.mark.parametrize("kind", ["double", "float"])
+@pytest.mark.parametrize("sql", ["-0.0", "- .0", "-(0.00)", "-0.", "-0.0BD"])
+def test_a_decimal_has_no_negative_zero(kind: str, sql: str) -> None:
+    assert text(sql, kind) == "0.0"
+    assert bound(Decimal("-0.0"), kind) == "0.0"
+    assert bound(-0.0, kind) == "-0.0"
+
+
+@pytest.mark.parametrize("kind", ["double", "float"])
+@pytest.mark.parametrize("sql", ["-0e0", "-0.0D", "-0.0F"])
+def test_a_double_is_left_to_spark(kind: str, sql: str) -> None:
+    with pytest.raises(NotLiteral):
+        text(sql, kind)
+
+
+@pytest.mark.parametrize("kind", ["int", "bigint", "decimal(5,2)"])
+def test_around_a_number_stand_the_control_characters_that_spark_trims(kind: str) -> None:
+    for space in "\0\x01\t\n\r\x1f ":
+        assert bound(f"{space}5{space}", kind) == "5"
+    for space in "\x85\xa0\u1680\u2003\u200b":
+        with pytest.raises(InvalidValueError):
+            bound(f"{space}5", kind)
+        with pytest.raises(InvalidValueError):
+            bound(f"5{space}", kind)
+
+
+def test_del_is_trimmed_off_whole_numbers_only() -> None:
+    assert bound("\x7f5\x7f", "int") == "5"
+    with pytest.raises(InvalidValueError):
+        bound("\x7f5", "decimal(5,2)")
+
+
+LONG = ["1" * 39, "-" + "1" * 39, "1" * 38 + ".5", "0." + "5" * 39, "0." + "0" * 39]
+
+
+@pytest.mark.parametrize("kind", ["double", "float", "string", "varchar(50)", "decimal(38,0)"])
+@pytest.mark.parametrize("sql", LONG)
+def test_a_number_longer_than_any_decimal_is_left_to_spark(kind: str, sql: str) -> None:
+    with pytest.raises(NotLiteral):
+        text(sql, kind)
+
+
+def test_leading_zeros_make_no_number_longer() -> None:
+    assert text("0" * 10 + "1" * 29, "string") == "1" * 29
+    assert text("1" * 38, "decimal(38,0)") == "1" * 38
+
+
+def test_a_long_list_has_the_same_values() -> None:
+    """Its rows are read without sqlglot."""
+    statement = parse("INSERT INTO t VALUES " + ", ".join(["(-0.0)"] * 50 + [f"({'1' * 39})"]))
+    assert isinstance(statement, Insert)
+    assert isinstance(statement.source, ValueList)
+    rows = [row for (row,) in statement.source.rows]
+    double = parse_type("double")
+    assert {cell_text(row, double, {}, "c") for row in rows[:50]} == {"0.0"}
+    with pytest.raises(NotLiteral):
+        cell_text(rows[50], double, {}, "c")
