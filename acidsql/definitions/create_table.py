@@ -25,7 +25,7 @@ from acidsql.execution.scope import Scope
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
 from acidsql.model.comment import split_comment, with_comment
-from acidsql.model.hidden_column import HiddenColumn
+from acidsql.model.hidden_column import INTERNAL_PREFIX, HiddenColumn
 from acidsql.model.names import TableName, is_temporary_database
 from acidsql.model.naming import Named, refuse_name, table_path
 from acidsql.model.table import (
@@ -54,8 +54,6 @@ from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
 _RESERVED = frozenset({HiddenColumn.ROW_ID.value})
-_RESERVED_PREFIX = "__acidsql_"
-"""Columns that a row carries on its way to the writer begin with this."""
 
 
 def create_table(statement: CreateTable, scope: Scope) -> Result:
@@ -355,7 +353,7 @@ def refuse_bad_columns(
     for definition, column in zip(definitions, columns, strict=True):
         place: dict[str, Any] = {"line": definition.name.line, "column": definition.name.column}
         refuse_name(column.name, Named.COLUMN, **place)
-        reserved = column.name in _RESERVED or column.name.startswith(_RESERVED_PREFIX)
+        reserved = column.name in _RESERVED or column.name.startswith(INTERNAL_PREFIX)
         if column.name in seen or reserved:
             what = "is reserved" if reserved else "is defined twice"
             raise AnalysisError(

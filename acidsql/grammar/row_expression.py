@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
+
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression, value
+from acidsql.model.hidden_column import INTERNAL_PREFIX
 from acidsql.statements.fragment import Fragment, TableRef, Value
 from acidsql.statements.several_rows import of_several_rows
 
@@ -14,7 +17,7 @@ def row_expression(cursor: Cursor, tables: Sequence[TableRef]) -> Fragment:
     """The rest of the cursor as one `expression`. ``tables`` are those it may name."""
     start = cursor.offset
     found = expression(cursor, tables)
-    _refuse_several_rows(cursor, found, start)
+    _refuse(cursor, found, start)
     return found
 
 
@@ -23,11 +26,12 @@ def row_value(cursor: Cursor, tables: Sequence[TableRef]) -> Value:
     start = cursor.offset
     found = value(cursor, tables)
     if isinstance(found, Fragment):
-        _refuse_several_rows(cursor, found, start)
+        _refuse(cursor, found, start)
     return found
 
 
-def _refuse_several_rows(cursor: Cursor, found: Fragment, start: int) -> None:
+def _refuse(cursor: Cursor, found: Fragment, start: int) -> None:
+    """AnalysisError for what a row does not have: other rows, or an internal column."""
     what = of_several_rows(found.tree)
     if what is not None:
         cursor.source.analysis_error(
@@ -36,3 +40,11 @@ def _refuse_several_rows(cursor: Cursor, found: Fragment, start: int) -> None:
             detail="The expression is asked of each row alone.",
             hint="Write a subquery: (SELECT … FROM …).",
         )
+    for column in found.tree.find_all(exp.Column):
+        if column.name.lower().startswith(INTERNAL_PREFIX):
+            cursor.source.analysis_error(
+                f'column "{column.name}" not found',
+                start + int(column.this.meta.get("start", 0)),
+                detail=f"Names that begin with {INTERNAL_PREFIX} are reserved.",
+                code=10002,
+            )

@@ -7,6 +7,9 @@ from enum import Enum
 
 from acidsql.model.table import Table
 
+INTERNAL_PREFIX = "__acidsql_"
+"""Columns that a row carries on its way to the writer begin with this. No table has such a one."""
+
 
 class HiddenColumn(str, Enum):
     """The hidden columns by name, as Hive calls them (VirtualColumn). A star shows none of them."""
