@@ -32,6 +32,9 @@ _OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.GTE: ">=",
 }
 _MIRRORED: dict[Operator, Operator] = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_BEHIND_TABLE = ("sample", "pivots", "joins", "laterals")
+"""What may stand behind a table in FROM, and give other rows or columns."""
+
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -50,8 +53,9 @@ def scan_predicates(
         alone = len(reads) == 1 and not _joins(select) and not select.args.get("laterals")
         if where is None:
             return ()
-        qualifiers = {ref.visible_name.lower()}
-        return tuple(conjunct_predicates(where.this, table, qualifiers, arguments, bare=alone))
+        qualifiers, shown = {node.alias_or_name.lower()}, _listed(node)
+        found = conjunct_predicates(where.this, table, qualifiers, arguments, bare=alone)
+        return tuple(p for p in found if shown is None or p.column in shown)
     return ()
 
 
@@ -256,8 +260,30 @@ def _joins(select: exp.Select) -> list[exp.Join]:
 
 
 def is_node_of(node: exp.Expr, ref: TableRef) -> bool:
-    """Whether the reference was made of this node. Places are compared, since names may repeat."""
+    """Whether the reference was made of this node, or of the table of which it shows columns.
+
+    Such a node is a subquery ``(SELECT a, b FROM t)``, which views are made of (`planner/view.py`).
+    Places are compared, since names may repeat.
+    """
+    if _listed(node) is not None:
+        node = node.this.args["from_"].this
     if not isinstance(node, exp.Table):
         return False
     first = node.args.get("db") or node.this
     return bool(first.meta.get("start") == ref.start)
+
+
+def _listed(node: exp.Expr) -> frozenset[str] | None:
+    """The columns of a table that a subquery shows, under their own names; None for other nodes."""
+    select = node.this if isinstance(node, exp.Subquery) else None
+    if not isinstance(select, exp.Select) or node.alias_column_names:
+        return None
+    if {key for key, value in select.args.items() if value} != {"expressions", "from_"}:
+        return None
+    table, items = select.args["from_"].this, select.expressions
+    if not isinstance(table, exp.Table) or table.alias_column_names:
+        return None
+    if any(table.args.get(key) for key in _BEHIND_TABLE):
+        return None
+    are_bare = all(isinstance(i, exp.Column) and len(i.parts) == 1 for i in items)
+    return frozenset(i.name.lower() for i in items) if are_bare else None

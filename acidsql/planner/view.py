@@ -12,6 +12,7 @@ from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.names import quote_identifier, quoted_table
 from acidsql.model.table import Table, TableKind
 from acidsql.model.view import View
+from acidsql.planner.captured_names import capturing_tables
 from acidsql.planner.names import (
     Names,
     find_relation,
@@ -31,7 +32,8 @@ def expanded_text(query: Query, names: Names, *, is_temporary: bool = False) -> 
     """The query's text as a view keeps it for its readers (Hive: viewExpandedText).
 
     Each table gets its database. A star becomes the columns that its tables have now. Where a star
-    or a NATURAL JOIN stands for more than that, its tables are read as if they had no others.
+    or a NATURAL JOIN stands for more than that, its tables are read as if they had no others. So
+    are tables of which a further column could take the meaning of a name in the query.
 
     Raises TableNotFoundError, and AnalysisError for a registered frame or a temporary view. If the
     view ``is_temporary``, these keep their names, and so does a star over them.
@@ -41,18 +43,23 @@ def expanded_text(query: Query, names: Names, *, is_temporary: bool = False) -> 
     frozen = {i for star in source.stars if not star.is_plain for i in star.sources}
     if source.shows_columns:
         frozen = set(range(len(found)))
+    known = [None if relation is None else _names(relation, source) for relation in found]
+    narrowed = capturing_tables(source, known) - frozen
 
     def table(index: int, ref: TableRef) -> tuple[str, str]:
         relation = found[index]
         if relation is None:
             return source.text[ref.start : ref.end], ""
         name = quoted_table(relation.name)
+        alias = alias_of(source, ref)
         if index in frozen:
             _refuse_hidden(relation, source, ref)
             _refuse_sample(ref)
-            columns = ", ".join(_columns(relation))
-            name = " ".join(["(SELECT", columns, "FROM", f"{name})"])
-        return name, alias_of(source, ref)
+        if index in frozen | narrowed:
+            columns = ", ".join([*_columns(relation), *_hidden(relation, source)])
+            # What samples the table stands between its name and the alias.
+            name, alias = " ".join(["(SELECT", columns, "FROM", name]), f"){alias}"
+        return name, alias
 
     for ref in source.tables:
         _refuse_deleted(ref)
@@ -151,6 +158,22 @@ def _refuse_sample(ref: TableRef) -> None:
             hint="List the columns by name.",
             **_place(ref),
         )
+
+
+def _names(relation: Table | View, source: Fragment) -> list[str]:
+    """The names of all columns, and of the hidden ones that the query mentions."""
+    columns = relation.columns if isinstance(relation, View) else relation.all_columns
+    hidden = () if isinstance(relation, View) else hidden_columns(relation, source.hidden)
+    return [*(column.name for column in columns), *(column.value for column in hidden)]
+
+
+def _hidden(relation: Table | View, source: Fragment) -> list[str]:
+    """The hidden columns that the query mentions and the relation has. Others have no row ids."""
+    if isinstance(relation, View):
+        return []
+    has_row_ids = relation.kind is TableKind.FULL_ACID
+    found = hidden_columns(relation, source.hidden)
+    return [c.value for c in found if has_row_ids or c is not HiddenColumn.ROW_ID]
 
 
 def _columns(relation: Table | View) -> list[str]:

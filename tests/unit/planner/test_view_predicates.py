@@ -25,6 +25,7 @@ def test_a_column_gets_the_predicates_of_its_place():
     expected = {0: (Predicate(column="k", operator="=", values=("1",)),)}
     assert down("SELECT k FROM d.t", INT) == expected
     assert down("SELECT r.k, v FROM d.t AS r WHERE v > 'a' ORDER BY v", INT, TEXT) == expected
+    assert down("SELECT x.k FROM (SELECT k, v FROM d.t) AS x WHERE v > 'a'", INT) == expected
     other = {0: (Predicate(column="v", operator="=", values=("1",)),)}
     assert down("SELECT v, k FROM d.t", TEXT, INT) == other
 
@@ -46,6 +47,14 @@ def test_a_column_that_has_another_type_now_gets_none():
         "SELECT k FROM d.t GROUP BY k HAVING count(*) > 1",
         "SELECT k FROM d.t LATERAL VIEW explode(array(1)) e AS k2",
         "SELECT k FROM (SELECT * FROM d.t)",
+        "SELECT k FROM (SELECT v, k FROM d.t) AS x (k, v)",
+        "SELECT k FROM (SELECT DISTINCT k, v FROM d.t)",
+        "SELECT k FROM (SELECT k FROM d.t LIMIT 1)",
+        "SELECT k FROM (SELECT k FROM d.t TABLESAMPLE (1 ROWS))",
+        "SELECT k FROM (SELECT k FROM d.t AS x (k, v))",
+        "SELECT k FROM (SELECT k FROM d.t) TABLESAMPLE (1 ROWS)",
+        "SELECT k FROM (SELECT k FROM d.t JOIN d.t USING (k))",
+        "SELECT k FROM (SELECT length(v) AS k FROM d.t)",
         "SELECT k FROM d.t TABLESAMPLE (1 ROWS)",
         "WITH w AS (SELECT 1) SELECT k FROM d.t",
         "SELECT * FROM d.t",
