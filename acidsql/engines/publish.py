@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Sequence
 
 from acidsql.engines.target import ATTEMPT, OutputFile, Target
-from acidsql.errors import AcidSqlError, PathExistsError
+from acidsql.errors import AcidSqlError, MissingFileError, PathExistsError
 from acidsql.layout.dir_names import (
     VERSION_FILE,
     lies_hidden,
@@ -18,7 +18,7 @@ from acidsql.layout.dir_names import (
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import TableKind
 from acidsql.orc.writer import VERSION_FILE_CONTENT
-from acidsql.ports.storage import Storage
+from acidsql.ports.storage import Storage, without_login
 
 _log = logging.getLogger(__name__)
 
@@ -122,6 +122,16 @@ def discard(paths: Sequence[OwnPath], storage: Storage) -> None:
             storage.remove(own)
         except AcidSqlError:  # the first error must win
             _log.warning("could not remove %s, which no reader uses", own, exc_info=True)
+
+
+def require_copied(paths: Sequence[str], storage: Storage) -> None:
+    """MissingFileError if a file that LOAD DATA has copied is gone: another session may have it."""
+    gone = next((path for path in paths if not storage.exists(path)), None)
+    if gone is not None:
+        raise MissingFileError(
+            f"{without_login(gone)} is gone since it was copied",
+            detail="Another session may have loaded it, and its rows would be there twice.",
+        )
 
 
 def discard_moved(paths: Sequence[str], storage: Storage) -> None:

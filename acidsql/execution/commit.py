@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from acidsql.errors import AnalysisError
 from acidsql.execution.dynamic_partitions import refuse_too_many
 from acidsql.execution.result import InsertedLeg, Result
 from acidsql.execution.stale_partitions import refuse_stale_partitions
@@ -25,7 +26,7 @@ from acidsql.ports.engine import (
     TableSnapshot,
     WriteContext,
 )
-from acidsql.ports.storage import Storage
+from acidsql.ports.storage import Storage, without_login
 from acidsql.ports.store import Store
 from acidsql.txn.entities import Reached, Written
 from acidsql.txn.locks import write_operation
@@ -103,6 +104,7 @@ def write(
     tables = context.read.tables
     try:
         txn.check()
+        _refuse_loaded_twice(jobs, uncommitted)
         plain = {one.table for one, _ in written if tables[one.table].table.kind is TableKind.PLAIN}
         # Their rows have already changed, also if another table of the statement refuses its own.
         for one, job in written:
@@ -124,6 +126,20 @@ def write(
     for one, job in written:
         uncommitted.add(one.table, context.write_ids[one.table], job, tables[one.table].partitions)
     return jobs
+
+
+def _refuse_loaded_twice(jobs: Sequence[JobResult], uncommitted: Uncommitted) -> None:
+    """AnalysisError for a file that an earlier LOAD DATA of the block has copied.
+
+    The file is there until the commit, and its rows would be there twice.
+    """
+    twice = next((path for job in jobs for path in job.moved if path in uncommitted.moved), None)
+    if twice is not None:
+        raise AnalysisError(
+            f"this transaction has loaded {without_login(twice)} already",
+            detail="LOAD DATA moves files, which the commit removes from their old place.",
+            hint="INSERT … SELECT copies rows from one table to another.",
+        )
 
 
 def _refuse_stale(
@@ -210,6 +226,7 @@ def commit(
         txn.check()
         _fold_own_deletes(txn, uncommitted, store, engine, held)
         _forget_statistics(uncommitted.changed, store)
+        engine.require_copied(uncommitted.moved)
         txn.commit(step)
     except BaseException as error:
         roll_back(txn, error, uncommitted, engine)

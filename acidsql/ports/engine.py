@@ -267,6 +267,10 @@ class Engine(Protocol):
         """Remove the files of an aborted write. Never raises."""
         ...
 
+    def require_copied(self, paths: Sequence[str]) -> None:
+        """MissingFileError if a file that LOAD DATA has copied is gone, before it is committed."""
+        ...
+
     def discard_moved(self, paths: Sequence[str]) -> None:
         """Remove files that LOAD DATA has copied from the place the user named. Never raises."""
         ...

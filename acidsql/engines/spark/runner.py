@@ -28,7 +28,7 @@ from acidsql.engines.placed_write import (
     publish_all,
     refuse_overlaps,
 )
-from acidsql.engines.publish import discard, discard_moved, remove_attempts
+from acidsql.engines.publish import discard, discard_moved, remove_attempts, require_copied
 from acidsql.engines.selection import select_files
 from acidsql.engines.spark.compact import where_it_pays
 from acidsql.engines.spark.errors import only_ours
@@ -321,6 +321,9 @@ class SparkEngine:
 
     def discard(self, paths: Sequence[OwnPath]) -> None:
         discard(paths, self._storage)
+
+    def require_copied(self, paths: Sequence[str]) -> None:
+        require_copied(paths, self._storage)
 
     def discard_moved(self, paths: Sequence[str]) -> None:
         discard_moved(paths, self._storage)
