@@ -12,6 +12,7 @@ from typing import Any
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.avro import avro_obstacle
 from acidsql.model.names import TableName
+from acidsql.model.stored_as import unread_text_property
 from acidsql.model.table import HIVE4_NAMES, Column, FileFormat, Table, TableKind
 from acidsql.model.types import CharType, DecimalType, PrimitiveType
 from acidsql.orc.writer import CODECS
@@ -96,11 +97,20 @@ def refuse_properties(parameters: Mapping[str, str], place: dict[str, Any]) -> N
 
 
 def _refuse_text(table: Table, place: dict[str, Any]) -> None:
+    """UnsupportedStatementError for what text files cannot hold, or are not read by."""
     other = [c for c in table.columns if not _fits_text(c)]
     if table.format is FileFormat.TEXT and other:
         raise UnsupportedStatementError(
             f'column "{other[0].name}": the type {other[0].type} is not supported in text files',
             hint="Store the table as ORC or PARQUET.",
+            **place,
+        )
+    given = unread_text_property(table)
+    if given is not None:
+        raise UnsupportedStatementError(
+            f"'{given}' is not supported",
+            detail="Hive would read the text files by it. acidsql reads every line as a row.",
+            hint="Leave it out. ROW FORMAT DELIMITED FIELDS TERMINATED BY says what ends a field.",
             **place,
         )
 

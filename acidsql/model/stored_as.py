@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.model.storage_classes import STORAGE_CLASSES
-from acidsql.model.table import FIELD_DELIMITER, FileFormat
+from acidsql.model.table import FIELD_DELIMITER, FileFormat, Table
 
 _BY_SERDE = {classes.serde: kind for kind, classes in STORAGE_CLASSES.items()}
 _BY_READER = {
@@ -19,6 +19,21 @@ _TEXT_DEFAULTS = {
     "serialization.null.format": "\\N",
     "serialization.encoding": "UTF-8",
 }
+_TEXT_TABLE_DEFAULTS: dict[str, str | None] = {
+    **_TEXT_DEFAULTS,
+    "skip.header.line.count": "0",
+    "skip.footer.line.count": "0",
+    "serialization.escape.crlf": "false",
+    "serialization.last.column.takes.rest": "false",
+    "escape.delim": None,
+    "timestamp.formats": None,
+}
+"""What Hive reads and writes text files by, where a table has it among its properties.
+
+It takes them from there, too, not only from the SerDe's (LazySerDeParameters). None stands for
+those that change something whatever their value is.
+"""
+
 _TEXT_IGNORED = (
     "field.delim",
     "serialization.format",
@@ -67,6 +82,17 @@ def _text_delimiter(properties: Mapping[str, str], what: str) -> str:
         return chr(int(text)) if 0 <= int(text) < 128 else text[0]
     except ValueError:
         return text[0]
+
+
+def unread_text_property(table: Table) -> str | None:
+    """A property of a table by which Hive reads its text files otherwise than acidsql; or None."""
+    if table.format is not FileFormat.TEXT:
+        return None
+    delimiters = serde_properties(StoredAs(table.format, table.field_delimiter))
+    own = dict.fromkeys(("field.delim", "serialization.format")) | delimiters
+    known = {**_TEXT_TABLE_DEFAULTS, **own}
+    found = (key for key, value in table.parameters.items() if key in known and known[key] != value)
+    return next(found, None)
 
 
 def serde_properties(stored: StoredAs) -> dict[str, str]:

@@ -18,7 +18,7 @@ from acidsql.model.hive_types import hive_type, type_of_hive
 from acidsql.model.metastore_parameters import KEPT_BY_METASTORE, STATISTICS
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
 from acidsql.model.storage_classes import STORAGE_CLASSES
-from acidsql.model.stored_as import StoredAs, serde_properties, stored_as
+from acidsql.model.stored_as import StoredAs, serde_properties, stored_as, unread_text_property
 from acidsql.model.table import (
     CREATED_COLUMNS,
     MATERIALIZED_QUERY,
@@ -133,11 +133,11 @@ def _refuse_mismatch(table: Table) -> None:
             )
     if table.format is FileFormat.AVRO:
         _refuse_avro(table)
-    skipped = [k for k in ("skip.header.line.count", "skip.footer.line.count")
-               if table.parameters.get(k, "0") != "0"]  # fmt: skip
-    if table.format is FileFormat.TEXT and skipped:
+    unread = unread_text_property(table)
+    if unread is not None:
         raise UnsupportedStatementError(
-            f"the text files of table {table.name} have lines that are no rows ('{skipped[0]}')"
+            f"Hive reads the text files of table {table.name} by the property '{unread}'",
+            detail="acidsql reads every line as a row, in Hive's default form.",
         )
 
 

@@ -175,6 +175,10 @@ def test_text_with_head_lines_or_nested_values():
     text = replace(PLAIN, format=FileFormat.TEXT)
     with pytest.raises(UnsupportedStatementError, match=r"skip\.header\.line\.count"):
         table_from(struct(text, parameters={"skip.header.line.count": "1"}))
+    with pytest.raises(UnsupportedStatementError, match=r"serialization\.null\.format"):
+        table_from(struct(text, parameters={"serialization.null.format": ""}))
+    defaults = {"skip.header.line.count": "0", "serialization.format": "1", "note": "1"}
+    assert table_from(struct(text, parameters=defaults)).format is FileFormat.TEXT
     nested = (Column("a", parse_type("array<int>")),)
     with pytest.raises(UnsupportedStatementError, match="array<int> is not supported in text"):
         table_from(struct(replace(text, columns=nested)))
