@@ -12,6 +12,7 @@ from acidsql.definitions.partition import altering
 from acidsql.errors import AnalysisError, SqlError, UnsupportedStatementError
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
+from acidsql.grammar.called import called
 from acidsql.grammar.constraint import constraint_expression
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import is_temporary_database
@@ -225,7 +226,7 @@ def _made(definition: ConstraintDefinition, table: Table, scope: Scope) -> Const
         kind=kind,
         name=f"{_PREFIXES[kind]}_{uuid.uuid4().hex}" if name is None else name.name.lower(),
         columns=tuple(c.name for c in columns),
-        text=value.text if value is not None else "",
+        text=called(value.text) if value is not None else "",
         parent=parent,
         parent_columns=tuple(i.name.lower() for i in definition.parent_columns),
         enabled=definition.enabled,
@@ -290,7 +291,7 @@ def _refuse_bad_check(
     nulls = ", ".join(
         f"CAST(NULL AS {spark_type(c.type)}) AS {quote(c.name)}" for c in table.columns
     )
-    query = SqlText.of("SELECT (", value.text, f"\n) FROM (SELECT {nulls})")
+    query = SqlText.of("SELECT (", called(value.text), f"\n) FROM (SELECT {nulls})")
     [kind] = _types(query, value, scope)
     if kind != "boolean":
         raise _invalid(f"CHECK is of type {kind}, not boolean", definition)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from acidsql.errors import UnsupportedStatementError
+from acidsql.grammar.called import called
 from acidsql.grammar.constraint import constraint_expression
 from acidsql.model.constraint import ConstraintKind, checks, default_of
 from acidsql.model.table import Column, Table
@@ -24,7 +25,7 @@ def left_out(table: Table, columns: Collection[Column]) -> tuple[Column, ...]:
 
 def default_value(table: Table, column: Column) -> SqlText:
     """The SQL of what a column has if a row gives no value: its DEFAULT, or else NULL."""
-    return SqlText.of(default_of(table.constraints, column.name) or "NULL")
+    return SqlText.of(called(default_of(table.constraints, column.name) or "NULL"))
 
 
 def default_cell(table: Table, column: Column) -> str | None:

@@ -10,6 +10,7 @@ from acidsql.backends.metastore.errors import NoSuchObjectError, UnknownMethodEr
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.sense import given
 from acidsql.errors import SqlError, UnsupportedStatementError
+from acidsql.grammar.called import called
 from acidsql.grammar.constraint import constraint_expression, mentioned_columns
 from acidsql.grammar.hive_words import hive_words, spark_words
 from acidsql.model.constraint import Constraint, ConstraintKind
@@ -194,9 +195,10 @@ def _expression(kind: ConstraintKind, parts: Sequence[Any]) -> tuple[str, tuple[
 def _text(kind: ConstraintKind, struct: Any) -> str | None:
     match kind:
         case ConstraintKind.DEFAULT:
-            return spark_words(given(struct.default_value, "the value of a DEFAULT"))
+            return called(spark_words(given(struct.default_value, "the value of a DEFAULT")))
         case ConstraintKind.CHECK:
-            return spark_words(given(struct.check_expression, "the expression of a CHECK"))
+            text = given(struct.check_expression, "the expression of a CHECK")
+            return called(spark_words(text))
         case _:
             return None
 
