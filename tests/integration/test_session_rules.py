@@ -181,6 +181,16 @@ def test_clauses_of_a_merge_have_rules_of_the_session(plain: Session) -> None:
     assert rows_of(plain, "SELECT * FROM t") == [(1, "007", 5), (2, "x", 4), (3, "2.0", None)]
 
 
+def test_defaults_are_the_same_in_all_statements(plain: Session) -> None:
+    plain.execute(f"CREATE TABLE d (id int, x string DEFAULT '1' + 1, y int) {ACID}")
+    plain.execute("INSERT INTO d (id, y) VALUES (1, 1)")
+    plain.execute("INSERT INTO d (y, id) SELECT 1, 2")
+    plain.execute("INSERT INTO d VALUES (3, DEFAULT, 1)")
+    merge = "MERGE INTO d USING src q ON d.id = q.id + 2 WHEN MATCHED THEN UPDATE SET x = DEFAULT"
+    plain.execute(f"{merge} WHEN NOT MATCHED THEN INSERT (id, y) VALUES (id + 2, 1)")
+    assert rows_of(plain, "SELECT * FROM d") == [(i, "2.0", 1) for i in (1, 2, 3, 4)]
+
+
 def test_conditions_are_those_of_a_query(plain: Session) -> None:
     for condition in ("size(ar) = -1", "IF(id = 1, s, 5) = '007'", "id / 0 IS NULL"):
         found = plain.execute(f"SELECT count(*) FROM src WHERE {condition}").fetchall()

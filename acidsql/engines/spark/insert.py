@@ -25,7 +25,7 @@ from acidsql.engines.spark.job import (
     run_writers,
 )
 from acidsql.engines.spark.query_plan import is_deterministic
-from acidsql.engines.spark.settings import ansi
+from acidsql.engines.spark.settings import ansi, is_ansi
 from acidsql.engines.spark.values import stored
 from acidsql.engines.target import OutputFile, Target
 from acidsql.model.ids import StatementId
@@ -66,9 +66,26 @@ def rows_to_insert(plan: InsertPlan, rows: SqlText, job: Job) -> DataFrame:
         types = zip(filled, frame.schema.fields, strict=True)
         kinds = {c.name: c.type for c in table.all_columns}
         values |= {n: in_order(values[n], n, kinds[n], field.dataType) for n, field in types}
-    values = {d.column: d.value for d in plan.defaults} | values
-    placed = frame.toDF(*new.values())
-    return placed_rows(job, table, placed, values, dict(plan.static_partition))
+    placed, defaults = _with_defaults(plan, job, frame.toDF(*new.values()))
+    return placed_rows(job, table, placed, defaults | values, dict(plan.static_partition))
+
+
+def _with_defaults(
+    plan: InsertPlan, job: Job, rows: DataFrame
+) -> tuple[DataFrame, dict[str, SqlText]]:
+    """The rows, and the expressions of the defaults over them, by column.
+
+    Like other values, defaults are computed by the session's rules: where these are not ANSI's,
+    before `placed_rows`.
+    """
+    defaults = {d.column: d.value for d in plan.defaults}
+    if not defaults or is_ansi(job.spark):
+        return rows, defaults
+    names = {column: quote_identifier(f"new {column}") for column in defaults}
+    columns = [SqlText.of(", (", v, f"\n) AS {names[c]}") for c, v in defaults.items()]
+    job.inputs[_ROWS.name] = rows
+    computed = job.sql(SqlText.of("SELECT *", *columns, " FROM ", _ROWS))
+    return computed, {column: SqlText.of(name) for column, name in names.items()}
 
 
 def _filled_columns(plan: InsertPlan, frame: DataFrame, table: Table) -> Sequence[str]:
@@ -90,7 +107,7 @@ def placed_rows(
 ) -> DataFrame:
     """The rows as their files hold them, followed by the texts of their partition values.
 
-    The ``values`` are columns of the ``frame``, or defaults of the table. ANSI rules hold for them.
+    The ``values`` are expressions over the ``frame``. ANSI rules hold for them.
     """
     null = SqlText.of("NULL")
     columns = [
