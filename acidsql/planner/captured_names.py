@@ -73,7 +73,7 @@ def _selects_seen(node: exp.Expr) -> Iterator[exp.Select]:
     below, within_select = node, False
     while (parent := node.parent) is not None:
         is_in_from = isinstance(parent, (exp.From, exp.Join)) and node.arg_key == "this"
-        is_query = isinstance(node, exp.Subquery) and below.arg_key == "this"
+        is_query = isinstance(below, exp.Query) and below.arg_key == "this"
         if within_select and (isinstance(parent, exp.CTE) or (is_in_from and is_query)):
             return
         if isinstance(parent, exp.Select):

@@ -60,6 +60,10 @@ def test_none_where_each_table_has_the_names_that_it_is_asked_for(text):
         ("SELECT id, user FROM a", ["a"]),
         ("WITH x AS (SELECT id AS n, n AS m FROM a) SELECT m FROM x", ["a"]),
         ("SELECT id FROM (a JOIN b ON a.id = bid)", ["a", "b"]),
+        (
+            "SELECT a.id FROM (a JOIN b ON EXISTS (SELECT 1 FROM c WHERE c.id = bid))",
+            ["a", "c"],
+        ),
     ],
 )
 def test_a_name_that_a_table_does_not_have(text, tables):
