@@ -294,8 +294,8 @@ def _double(value: Literal) -> str:
 
 def _float(value: Literal) -> str:
     text = _double(value)
-    if not isinstance(value, int | Decimal):
-        return text  # a double, which is rounded for the first time
+    if not isinstance(value, int | Decimal) or not value:
+        return text  # a double is rounded for the first time, and a zero needs no rounding
     return repr(nearest_float(value))
 
 
