@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from acidsql.errors import ColumnNotFoundError
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression, value
 from acidsql.model.hidden_column import INTERNAL_PREFIX
@@ -31,7 +32,7 @@ def row_value(cursor: Cursor, tables: Sequence[TableRef]) -> Value:
 
 
 def _refuse(cursor: Cursor, found: Fragment, start: int) -> None:
-    """AnalysisError for what a row does not have: other rows, or an internal column."""
+    """AnalysisError for other rows than the one, ColumnNotFoundError for an internal column."""
     what = of_several_rows(found.tree)
     if what is not None:
         cursor.source.analysis_error(
@@ -42,9 +43,11 @@ def _refuse(cursor: Cursor, found: Fragment, start: int) -> None:
         )
     for column in found.tree.find_all(exp.Column):
         if column.name.lower().startswith(INTERNAL_PREFIX):
-            cursor.source.analysis_error(
+            place = cursor.source.place(start + int(column.this.meta.get("start", 0)))
+            raise ColumnNotFoundError(
                 f'column "{column.name}" not found',
-                start + int(column.this.meta.get("start", 0)),
                 detail=f"Names that begin with {INTERNAL_PREFIX} are reserved.",
                 code=10002,
+                line=place[0],
+                column=place[1],
             )
