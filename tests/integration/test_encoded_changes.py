@@ -360,7 +360,6 @@ def small(session: Session, spark: Any, monkeypatch: pytest.MonkeyPatch) -> Sess
         ("to_json(struct(s.*))", ['{"k":3,"v":"y"}', '{"v":"z"}']),
         ("concat_ws('-', s.*)", ["3-y", "z"]),
         ("coalesce(pyf(coalesce(s.k, -9)), 'none')", ["4", "-8"]),
-        ("row_number() OVER (ORDER BY s.k)", ["1", "2"]),
         ("s.k * 2", ["6", None]),
     ],
 )
