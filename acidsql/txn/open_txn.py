@@ -216,6 +216,10 @@ class OpenTxn:
                 raise TxnError(f"the snapshot of transaction {self.txn_id} is fixed already")
             self._valid_txns = self._manager.valid_txns(self.txn_id, writes=False)
 
+    def misses(self, txn_id: TxnId) -> bool:
+        """Whether a transaction is committed by now, and this one does not see what it wrote."""
+        return not self.valid_txns.is_valid(txn_id) and self._manager.valid_txns().is_valid(txn_id)
+
     def snapshot(self, tables: Sequence[TableName]) -> dict[TableName, ValidWriteIdList]:
         """The write ids of each table that this transaction sees, with its own."""
         return self._manager.valid_write_ids(tables, self.valid_txns)

@@ -23,6 +23,7 @@ from acidsql.model.table import (
     CREATED_COLUMNS,
     MATERIALIZED_QUERY,
     MATERIALIZED_TEXT,
+    REMADE_BY,
     Bucketing,
     Column,
     FileFormat,
@@ -287,7 +288,8 @@ def field_of(column: Column) -> Struct:
 
 
 def _parameters(table: Table) -> dict[str, str]:
-    return own_parameters(table.shown, table.comment)
+    noted = {k: v for k, v in table.parameters.items() if k == REMADE_BY}
+    return own_parameters({**table.shown, **noted}, table.comment)
 
 
 def own_parameters(noted: Mapping[str, str], comment: str | None) -> dict[str, str]:

@@ -92,6 +92,14 @@ def test_no_note_of_ours_about_files_that_others_write():
     assert table_from(struct(parameters={"acidsql.columns": "x"})) == PLAIN
 
 
+def test_who_has_made_a_table_anew_is_kept():
+    remade = PLAIN.remade(7)
+    assert table_from(table_to(remade)) == remade
+    changed = struct()
+    change_table(changed, remade)
+    assert table_from(changed).remade_by == 7
+
+
 def test_what_the_metastore_notes_about_rows_is_no_property():
     noted = {"COLUMN_STATS_ACCURATE": "{}", "numRows": "7", "transient_lastDdlTime": "1"}
     assert table_from(struct(parameters=noted)) == PLAIN
