@@ -17,8 +17,8 @@ from acidsql.execution.snapshots import table_directories
 from acidsql.layout.dir_names import (
     DeltaDir,
     is_hidden,
+    own_name_in,
     parse_compaction_attempt,
-    parse_directory,
 )
 from acidsql.layout.history import history
 from acidsql.layout.listing import ListedFile
@@ -145,8 +145,8 @@ def _locations(table: Table, places: Collection[str]) -> list[tuple[str, int]]:
 
 def _is_found(place: str, table: Table) -> bool:
     """Whether a partition's files are found in the listing of the table's directory."""
-    names = place.removeprefix(f"{table.location}/").split("/")
-    return table.encloses(place) and not any(is_hidden(n) or parse_directory(n) for n in names)
+    inside = place.removeprefix(f"{table.location}/")
+    return table.encloses(place) and own_name_in(inside) is None
 
 
 def _covered(

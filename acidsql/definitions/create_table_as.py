@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.definitions.create_table import (
@@ -103,13 +103,20 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     words = _ORDER_ON if statement.is_materialized else _ORDER_BY
     removed = [] if old is None else old.remove_files()
     notes = [*notes_of(statement.table, words), *removed]
+    return _result(job, txn, {} if is_plain else {str(name): write_id}, notes)
+
+
+def _result(
+    job: JobResult, txn: OpenTxn, write_ids: Mapping[str, WriteId], notes: Sequence[str]
+) -> Result:
+    """The counts of the statement, with the notes behind them."""
     result = Result(
         "create",
         rows_inserted=job.rows_inserted,
         rows_updated=0,
         rows_deleted=0,
         txn_id=txn.txn_id,
-        write_ids={} if is_plain else {str(name): write_id},
+        write_ids=dict(write_ids),
     )
     if notes:
         result.message = "\n".join([summary(result), *notes])

@@ -22,7 +22,7 @@ from acidsql.execution.places import Neighbours, chosen_path, refuse_files_outsi
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import named_directory, partition_directory
-from acidsql.layout.dir_names import is_hidden, parse_directory
+from acidsql.layout.dir_names import own_name_in
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
 from acidsql.model.naming import partition_path, refuse_partition
@@ -271,8 +271,7 @@ def refuse_place_of_another(table: Table, partition: Partition) -> None:
     those are cleaned.
     """
     inside = partition.location.removeprefix(f"{table.location}/")
-    names = inside.split("/") if table.encloses(partition.location) else []
-    taken = next((name for name in names if is_hidden(name) or parse_directory(name)), None)
+    taken = own_name_in(inside) if table.encloses(partition.location) else None
     if taken is not None and inside != str(partition.name):
         raise AnalysisError(
             f"the directory {partition.location} lies in {taken}, a name for acidsql's own files",

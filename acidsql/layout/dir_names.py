@@ -240,6 +240,18 @@ def lies_hidden(path: str) -> bool:
     return any(map(is_hidden, path.split("/")))
 
 
+def own_name_in(path: str) -> str | None:
+    """The first name in a relative path that is not a user's to give to a directory of rows.
+
+    Readers pass over a hidden one, and take one that is named as a write's for a write. None if
+    there is no such name.
+
+    >>> own_name_in("data/delta_0000001_0000001/x"), own_name_in("_x/y"), own_name_in("p=1")
+    ('delta_0000001_0000001', '_x', None)
+    """
+    return next((n for n in path.split("/") if is_hidden(n) or parse_directory(n)), None)
+
+
 def compaction_attempt(txn_id: TxnId, unique: str) -> str:
     """How the names of a compactor's hidden directories begin; ``unique`` is 32 hex digits.
 
