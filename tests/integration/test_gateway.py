@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from acidsql.engines.spark.gateway import by_gateway, java_classes
+from acidsql.engines.spark.gateway import by_gateway, java_classes, java_texts
+from acidsql.engines.spark.select import select
 
 
 def test_a_class_is_found_and_asked_for_once(spark: Any) -> None:
@@ -16,6 +17,39 @@ def test_a_class_is_found_and_asked_for_once(spark: Any) -> None:
     assert found().size() == 0
     assert java("java.util.ArrayList") is found
     assert java_classes(spark) is java
+
+
+def test_a_static_method_is_asked_for_once(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    java, asked = java_classes(spark), []
+    assert java is not None
+    values = java("java.lang.Integer")
+    assert values.valueOf("7") == 7
+    client, send = type(spark._jvm._gateway_client), type(spark._jvm._gateway_client).send_command
+
+    def noting(self: Any, command: str, *others: Any, **named: Any) -> Any:
+        asked.append(command.split("\n", maxsplit=1)[0])
+        return send(self, command, *others, **named)
+
+    monkeypatch.setattr(client, "send_command", noting)
+    assert [values.valueOf("8"), values.valueOf("9")] == [8, 9]
+    assert [command for command in asked if command != "m"] == ["c", "c"]
+
+
+@pytest.mark.parametrize("texts", [["a"], ["a", ""], ["", "", "b'\\ \t`x.y`", ""]])
+def test_texts_for_java(spark: Any, texts: list[str]) -> None:
+    java = java_classes(spark)
+    assert java is not None
+    assert list(java_texts(java, texts)) == texts
+
+
+def test_columns_as_texts(spark: Any) -> None:
+    frame = spark.range(2).selectExpr("id AS `a.b`", "id + 1 AS c")
+    texts = ["c", "`a.b` * 2 AS `d.e`", "*", "'\\0' AS zero"]
+    found, wanted = select(frame, texts), frame.selectExpr(*texts)
+    assert (found.columns, found.collect()) == (wanted.columns, wanted.collect())
+    assert select(frame, ["'\0' AS n", "c"]).collect() == [("\0", 1), ("\0", 2)]
+    with pytest.raises(Exception, match="missing"):
+        select(frame, ["c", "missing"])
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,22 @@ def test_the_callers_own_texts_mean_what_they_meant(spark, tmp_path):
             fresh.sql("SELECT ID FROM mine").collect()
 
 
+def test_settings_that_the_caller_changes_between_statements(spark, tmp_path):
+    """What was known of the settings is no longer true, and true again after the second change."""
+    fresh, key = spark.newSession(), "spark.sql.caseSensitive"
+    with acidsql.connect(str(tmp_path), spark=fresh) as session:
+        session.execute("CREATE TABLE t (id int) TBLPROPERTIES ('transactional' = 'true')")
+        session.execute("INSERT INTO t VALUES (1), (2)")
+        for value in ("false", "true", "true", "false", "true"):
+            fresh.conf.set(key, value)
+            before = everything(fresh)
+            assert session.execute("SELECT ID FROM t WHERE Id = 1").fetchall() == [(1,)]
+            assert everything(fresh) == before
+        fresh.conf.unset(key)
+        assert session.execute("SELECT ID FROM t WHERE Id = 2").fetchall() == [(2,)]
+        assert key not in everything(fresh)
+
+
 def test_blocks_of_several_threads_leave_the_session_as_it_was(spark, tmp_path):
     fresh = spark.newSession()
     with acidsql.connect(str(tmp_path), spark=fresh) as session:

@@ -10,7 +10,7 @@ of other types has no part that Spark computes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.gateway import by_gateway
 from acidsql.engines.spark.java_calls import JavaCalls
@@ -63,29 +63,28 @@ def bucket_number(spark: SparkSession, table: Table, names: Sequence[str]) -> Co
 def _bucket_number(
     calls: JavaCalls, bucketing: Bucketing, keys: Sequence[tuple[str, ColumnType]]
 ) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-    total = F.lit(0).cast("bigint")
-    for name, kind in keys:
+    total, hashes = "cast(0 as bigint)", {}
+    for index, (name, kind) in enumerate(keys):
+        hash_ = f"__hash{index}"
+        hashes[hash_] = _hash(calls, name, kind)
         # A bigint, because an int that overflows is an error in ANSI mode.
-        hashed = F.when(F.col(name).isNull(), 0).otherwise(_hash(calls, name, kind))
-        total = (total * 31 + hashed).bitwiseAND(0xFFFFFFFF)
-    return (total.bitwiseAND(0x7FFFFFFF) % bucketing.count).cast("int")
+        hashed = f"case when {name} is null then 0 else {hash_} end"
+        total = f"(({total} * 31 + {hashed}) & {0xFFFFFFFF})"
+    number = f"cast(({total} & {0x7FFFFFFF}) % {bucketing.count} as int)"
+    return calls.column(calls.expression(number, **hashes))
 
 
-def _hash(calls: JavaCalls, name: str, kind: ColumnType) -> Column:
-    """Hive's hash of a value that is not NULL, as an int."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
+def _hash(calls: JavaCalls, name: str, kind: ColumnType) -> Any:
+    """Hive's hash of a value that is not NULL, as an int: an expression of Spark."""
     match str(kind):
         case "boolean" | "tinyint":
-            return F.col(name).cast("int")
+            return calls.expression(f"cast({name} as int)")
         case "bigint":
-            return calls.murmur3(F.expr(_reversed_long(name)), _SEED)
+            return calls.murmur3(calls.expression(_reversed_long(name)), _SEED)
         case "date":
-            return calls.murmur3(F.expr(_reversed_int(f"unix_date({name})")), _SEED)
+            return calls.murmur3(calls.expression(_reversed_int(f"unix_date({name})")), _SEED)
         case _:
-            return calls.murmur3(F.expr(_reversed_int(name)), _SEED)
+            return calls.murmur3(calls.expression(_reversed_int(name)), _SEED)
 
 
 def _reversed_int(value: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.job import Job, unlike
+from acidsql.engines.spark.select import select
 from acidsql.engines.spark.settings import ansi, is_ansi
 from acidsql.engines.spark.values import stored
 from acidsql.model.names import quote_identifier as quote
@@ -63,7 +64,7 @@ class Casts:
             return rows
         names = map(quote, rows.columns[: len(columns)])
         with clear_errors(), ansi(self.job.spark):
-            return rows.selectExpr(*names, *map(str, named.values()))
+            return select(rows, [*names, *map(str, named.values())])
 
     def _in_inner(self, name: str, value: SqlText) -> SqlText:
         """The name of the value in the inner query. Spark's errors show it."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.columns import rebuilt, remembering_types
 from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.select import select
 from acidsql.engines.spark.settings import ansi
 from acidsql.model.constraint import checks
 from acidsql.model.names import quote_identifier as quote
@@ -55,7 +56,7 @@ def _with_stored_texts(rows: DataFrame, table: Table) -> DataFrame:
     seen = {n: rebuilt(quote(n), kinds[n], _stored_text) for n in rows.columns if n in kinds}
     if all(expression == quote(name) for name, expression in seen.items()):
         return rows
-    frame = rows.selectExpr(*(f"{seen.get(n, quote(n))} AS {quote(n)}" for n in rows.columns))
+    frame = select(rows, [f"{seen.get(n, quote(n))} AS {quote(n)}" for n in rows.columns])
     return remembering_types(frame, table.columns)
 
 

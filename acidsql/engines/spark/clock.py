@@ -10,7 +10,7 @@ our session, which Spark does not know.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_classes
@@ -55,8 +55,7 @@ class Clock:
 
     def _fixed(self, java: JavaClasses, frame: DataFrame) -> DataFrame | None:
         plan = frame._jdf.queryExecution().analyzed()
-        asks = java(f"{_CATALYST}.trees.TreePattern").CURRENT_LIKE()
-        if not plan.containsPattern(asks):
+        if not plan.containsPattern(_asks(java)):
             return None
         values = java("org.apache.spark.api.python.PythonUtils").toScalaMap(self._values)
         # What is left has another session's time zone in it, or is a function that this file does
@@ -96,3 +95,9 @@ class Clock:
         times = java(f"{_CATALYST}.optimizer.ComputeCurrentTime").apply(plan)
         catalogs = self.spark._jsparkSession.sessionState().catalogManager()
         return java(f"{_CATALYST}.optimizer.ReplaceCurrentLike")(catalogs).apply(times)
+
+
+@lru_cache(maxsize=1)
+def _asks(java: JavaClasses) -> Any:
+    """The mark of plans that have one of these functions."""
+    return java(f"{_CATALYST}.trees.TreePattern").CURRENT_LIKE()

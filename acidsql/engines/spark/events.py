@@ -19,6 +19,7 @@ from acidsql.engines.spark.groups import FileColumn, FileGroup
 from acidsql.engines.spark.places import with_places
 from acidsql.engines.spark.relation import read_files
 from acidsql.engines.spark.sarg import search_argument
+from acidsql.engines.spark.select import select
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
@@ -109,7 +110,8 @@ class EventScan:
         ]
         placed = self._placed(frame, frame, group)
         values = [unpushed(self._value(c, f, ""), c.type) for c, f in pairs]
-        return Events(placed.selectExpr(*ids, *self.places, *_numbered(values)), _names(values))
+        rows = select(placed, [*ids, *self.places, *_numbered(values)])
+        return Events(rows, _names(values))
 
     def _placed(self, frame: DataFrame, scan: DataFrame, group: FileGroup) -> DataFrame:
         """The frame with its places; ``scan`` is the frame without conditions."""
@@ -173,7 +175,7 @@ def union(scans: Sequence[Events], places: Sequence[str]) -> Events:
     """The rows of all scans."""
     if len(scans) == 1:
         return scans[0]
-    frames = [s.frame.selectExpr(*_row_id(s), *places, *_numbered(s.values)) for s in scans]
+    frames = [select(s.frame, [*_row_id(s), *places, *_numbered(s.values)]) for s in scans]
     frame = frames[0]
     for other in frames[1:]:
         frame = frame.unionAll(other)

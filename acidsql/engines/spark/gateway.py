@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -59,6 +59,24 @@ def java_errors(*others: type[Exception], name: str = "Py4JError") -> tuple[type
     return others if module is None else (*others, getattr(module, name))
 
 
+class JavaClass:
+    """A class of a JVM: called, it makes an object. Its static members are asked for once.
+
+    py4j would ask for a static method before each call of it.
+    """
+
+    def __init__(self, found: Any) -> None:
+        self._found = found
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._found(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._found, name)
+        setattr(self, name, member)
+        return member
+
+
 class JavaClasses:
     """The classes of a JVM by their full names: ``java("java.util.ArrayList")()``.
 
@@ -69,12 +87,12 @@ class JavaClasses:
 
     def __init__(self, jvm: Any) -> None:
         self._jvm = jvm
-        self._found: dict[str, Any] = {}
+        self._found: dict[str, JavaClass] = {}
 
-    def __call__(self, name: str) -> Any:
+    def __call__(self, name: str) -> JavaClass:
         """The class. TypeError at the first call of what it has, if the JVM has no such class."""
         if name not in self._found:
-            self._found[name] = getattr(self._jvm, name)
+            self._found[name] = JavaClass(getattr(self._jvm, name))
         return self._found[name]
 
 
@@ -117,3 +135,25 @@ def by_gateway(spark: SparkSession, make: Callable[[JavaClasses], T], otherwise:
     except java_errors(TypeError, AttributeError):
         _log.warning("this Spark's classes are unknown: %s", otherwise, exc_info=True)
         return None
+
+
+def java_texts(java: JavaClasses, texts: Sequence[str]) -> Any:
+    """A Java array of texts without NUL, by one call however many there are; at least one."""
+    return _separator(java).split("\0".join(texts), -1)
+
+
+@lru_cache(maxsize=1)
+def _separator(java: JavaClasses) -> Any:
+    return java("java.util.regex.Pattern").compile("\0")
+
+
+@lru_cache(maxsize=1)
+def empty_map(java: JavaClasses) -> Any:
+    """Scala's immutable map without items; ``updated`` makes one with an item more."""
+    return java("org.apache.spark.api.python.PythonUtils").toScalaMap(java("java.util.HashMap")())
+
+
+@lru_cache(16)
+def parser(java: JavaClasses, spark: SparkSession) -> Any:
+    """Spark's parser of a session."""
+    return spark._jsparkSession.sessionState().sqlParser()

@@ -7,9 +7,10 @@ made here.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from acidsql.engines.spark.gateway import JavaClasses
+from acidsql.engines.spark.gateway import JavaClasses, empty_map, parser
 from acidsql.orc.keys import Longs
 
 if TYPE_CHECKING:
@@ -18,13 +19,18 @@ if TYPE_CHECKING:
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 _OBJECTS = f"{_EXPRESSIONS}.objects"
 _BROADCAST = "org.apache.spark.broadcast.Broadcast"
+ARRAY_DATA = f"{_EXPRESSIONS}.UnsafeArrayData"
+"""Spark's own array of bigint, see `JavaCalls.array_data`."""
+LONGS = "[J"
+"""Java's array of long, see `JavaCalls.longs`."""
 
 
 @dataclass(frozen=True, slots=True)
 class JavaCalls:
     """Makes calls, and the objects that they need, in the driver's JVM.
 
-    The caller sees to it that no argument is NULL and that no method returns null.
+    Expressions are Spark's objects there. The caller sees to it that no argument is NULL and that
+    no method returns null.
     """
 
     java: JavaClasses
@@ -40,61 +46,86 @@ class JavaCalls:
 
     def array_data(self, values: Longs) -> Any:
         """Spark's own array of bigint, which its serializers know. It does not check an index."""
-        return self.java(f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray(self.longs(values))
+        return self.java(ARRAY_DATA).fromPrimitiveArray(self.longs(values))
 
-    def broadcast(self, value: Any) -> Column:
-        """An expression of a Java object, of which each executor gets one copy for all tasks."""
+    def column(self, expression: Any) -> Column:
+        """An expression as PySpark's column."""
+        from pyspark.sql import Column  # noqa: PLC0415
+
+        return Column(self.java("org.apache.spark.sql.classic.ExpressionUtils").column(expression))
+
+    def expression(self, text: str, **parts: Any) -> Any:
+        """The expression of a text of SQL, where the names of ``parts`` stand for these.
+
+        PySpark's columns would call the JVM a dozen times for each operator.
+        """
+        made = parser(self.java, self.spark).parseExpression(text)
+        if not parts:
+            return made
+        replaced = empty_map(self.java)
+        for name, part in parts.items():
+            replaced = replaced.updated(_mention(self.java, self.spark, name), part)
+        return made.transformUp(replaced)
+
+    def broadcast(self, value: Any, owner: str) -> Any:
+        """A Java object of the class ``owner``, of which each executor gets one copy for all."""
         held = self.spark.sparkContext._jsc.broadcast(value)
-        literal = self.java(f"{_EXPRESSIONS}.Literal")(held, self._object(self._class(_BROADCAST)))
-        return self._column(self._invoke(literal, "value", self._object(value.getClass()), ()))
+        literal = self.java(f"{_EXPRESSIONS}.Literal")(held, _object(self.java, _BROADCAST))
+        return self._invoke(literal, "value", _object(self.java, owner), ())
 
-    def method(self, target: Column, name: str, result: str, *arguments: Column) -> Column:
+    def method(self, target: Any, name: str, result: str, *arguments: Any) -> Any:
         """The call of an object's method. ``result`` is a name as in Spark's DataTypes."""
-        return self._column(self._invoke(self._of(target), name, self._type(result), arguments))
+        return self._invoke(target, name, self._type(result), arguments)
 
-    def static(self, owner: str, name: str, result: str, *arguments: Column) -> Column:
+    def static(self, owner: str, name: str, result: str, *arguments: Any) -> Any:
         """The call of a class's method. ``result`` is a name as in Spark's DataTypes."""
-        no_function = self.java("scala.Option").empty()
-        call = self.java(f"{_OBJECTS}.StaticInvoke")(
-            self._class(owner),
+        return self.java(f"{_OBJECTS}.StaticInvoke")(
+            _class(self.java, owner),
             self._type(result),
             name,
-            self._sequence(arguments),
-            self._sequence(()),
+            _sequence(self.java, arguments),
+            _no_items(self.java),
             True,  # a NULL among the arguments gives NULL
             False,  # the method returns no null
             True,  # the method is deterministic
-            no_function,
+            self.java("scala.Option").empty(),
         )
-        return self._column(call)
 
-    def murmur3(self, value: Column, seed: int) -> Column:
+    def murmur3(self, value: Any, seed: int) -> Any:
         """Spark's hash of a value, which begins with the seed. In SQL every hash begins with 42."""
-        expression = self.java(f"{_EXPRESSIONS}.Murmur3Hash")(self._sequence((value,)), seed)
-        return self._column(expression)
+        return self.java(f"{_EXPRESSIONS}.Murmur3Hash")(_sequence(self.java, (value,)), seed)
 
-    def _invoke(self, target: Any, name: str, kind: Any, arguments: tuple[Column, ...]) -> Any:
+    def _invoke(self, target: Any, name: str, kind: Any, arguments: tuple[Any, ...]) -> Any:
+        given = _sequence(self.java, arguments) if arguments else _no_items(self.java)
         return self.java(f"{_OBJECTS}.Invoke")(
-            target, name, kind, self._sequence(arguments), self._sequence(()), True, False, True
+            target, name, kind, given, _no_items(self.java), True, False, True
         )  # the three flags are those of `static`
-
-    def _class(self, name: str) -> Any:
-        return self.java("java.lang.Class").forName(name)
-
-    def _object(self, kind: Any) -> Any:
-        return self.java("org.apache.spark.sql.types.ObjectType")(kind)
 
     def _type(self, name: str) -> Any:
         return getattr(self.java("org.apache.spark.sql.types.DataTypes"), f"{name}Type")
 
-    def _sequence(self, columns: tuple[Column, ...]) -> Any:
-        found = [self._of(column) for column in columns]
-        return self.java("org.apache.spark.api.python.PythonUtils").toSeq(found)
 
-    def _of(self, column: Column) -> Any:
-        return self.java("org.apache.spark.sql.classic.ExpressionUtils").expression(column._jc)
+@lru_cache(64)
+def _mention(java: JavaClasses, spark: SparkSession, name: str) -> Any:
+    """What a parsed expression has where it mentions the name."""
+    return parser(java, spark).parseExpression(name)
 
-    def _column(self, expression: Any) -> Column:
-        from pyspark.sql import Column  # noqa: PLC0415
 
-        return Column(self.java("org.apache.spark.sql.classic.ExpressionUtils").column(expression))
+@lru_cache(16)
+def _class(java: JavaClasses, name: str) -> Any:
+    return java("java.lang.Class").forName(name)
+
+
+@lru_cache(16)
+def _object(java: JavaClasses, name: str) -> Any:
+    """Spark's type of the objects of a class."""
+    return java("org.apache.spark.sql.types.ObjectType")(_class(java, name))
+
+
+@lru_cache(maxsize=1)
+def _no_items(java: JavaClasses) -> Any:
+    return _sequence(java, ())
+
+
+def _sequence(java: JavaClasses, items: tuple[Any, ...]) -> Any:
+    return java("org.apache.spark.api.python.PythonUtils").toSeq(list(items))

@@ -7,13 +7,13 @@ keys, that takes as long as the scan.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
-from acidsql.engines.spark.java_calls import JavaCalls
+from acidsql.engines.spark.java_calls import ARRAY_DATA, JavaCalls
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -67,17 +67,18 @@ def may_be_key(spark: SparkSession, words: NDArray[np.uint64], whole: str) -> Co
 def _may_be_key(
     java: JavaClasses, spark: SparkSession, words: NDArray[np.uint64], whole: str
 ) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
     calls = JavaCalls(java, spark)
     length = len(words).bit_length() - 1 + _WORD
-    held = calls.broadcast(calls.array_data(words.view(np.int64)))
+    held = calls.broadcast(calls.array_data(words.view(np.int64)), ARRAY_DATA)
 
-    def is_set(place: str) -> Column:
-        number = F.expr(f"cast(shiftright({place}, {_WORD}) as int)")
-        word = calls.method(held, "getLong", "Long", number)
-        in_word = F.expr(f"cast({place} & {(1 << _WORD) - 1} as int)")
-        return F.call_function("shiftright", word, in_word).bitwiseAND(1) == 1
+    def word(place: str) -> Any:
+        number = calls.expression(f"cast(shiftright({place}, {_WORD}) as int)")
+        return calls.method(held, "getLong", "Long", number)
 
-    first = is_set(f"shiftrightunsigned({whole}, {64 - length})")
-    return first & is_set(f"({whole} & {(1 << length) - 1})")
+    def is_set(name: str, place: str) -> str:
+        return f"(shiftright({name}, cast({place} & {(1 << _WORD) - 1} as int)) & 1) = 1"
+
+    first = f"shiftrightunsigned({whole}, {64 - length})"
+    last = f"({whole} & {(1 << length) - 1})"
+    both = f"{is_set('__first', first)} and {is_set('__last', last)}"
+    return calls.column(calls.expression(both, __first=word(first), __last=word(last)))

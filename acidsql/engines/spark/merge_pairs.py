@@ -13,6 +13,7 @@ from acidsql.engines.spark.casts import Casts
 from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.select import select
 from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.values import boolean, has_star, kept, stored
 from acidsql.model.names import quote_identifier as quote
@@ -239,12 +240,8 @@ class Pairs:
             for c in table.columns
         ]
         new = [f"{_NEW}{index}" for index in range(len(old))]
-        named = joined.selectExpr(
-            *ids,
-            f"{LEG} AS {_PAIR_LEG}",
-            *(f"{value} AS {name}" for value, name in zip(old, new, strict=True)),
-            *carried,
-        )
+        copies = [f"{value} AS {name}" for value, name in zip(old, new, strict=True)]
+        named = select(joined, [*ids, f"{LEG} AS {_PAIR_LEG}", *copies, *carried])
         names = source.columns if carried else []
         self.job.inputs[_JOINED.name] = named.toDF(*ids, _PAIR_LEG, *new, *names)
         legs = list(enumerate(self.plan.not_matched, first))

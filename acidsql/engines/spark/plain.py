@@ -36,6 +36,7 @@ from acidsql.engines.spark.read import (
 from acidsql.engines.spark.relation import read_files
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.sarg import search_argument
+from acidsql.engines.spark.select import select
 from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
 from acidsql.engines.text_rows import NULL
@@ -84,7 +85,7 @@ def scan_rows(
         columns.append(f"{FILE} as {HiddenColumn.FILE_NAME.value}")
     if request.is_deleted:
         columns.append(f"false as {HiddenColumn.IS_DELETED.value}")
-    return Scan(remembering_types(rows.selectExpr(*columns), table.all_columns), selection)
+    return Scan(remembering_types(select(rows, columns), table.all_columns), selection)
 
 
 def rows_of_files(
@@ -100,7 +101,7 @@ def rows_of_files(
         return _of_columns(AvroRows(reader).scan(spark, files), table, ())
     if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
         return _of_columns(reader.scan(spark, _opened(files, storage)), table, ())
-    return _rows(spark, table, files, storage).selectExpr(*_columns(spark, table))
+    return select(_rows(spark, table, files, storage), _columns(spark, table))
 
 
 def _frames(
@@ -133,14 +134,14 @@ def _frames(
         return
     rows = _rows(spark, table, files, storage, request.predicates)
     placed = with_places(spark, rows, places, rows, files)
-    yield placed.selectExpr(*places, *_columns(spark, table))
+    yield select(placed, [*places, *_columns(spark, table)])
 
 
 def _of_columns(rows: Events, table: Table, places: Sequence[str]) -> DataFrame:
     """Rows that pyarrow has read as a frame of the table's columns."""
     pairs = zip(rows.values, table.columns, strict=True)
     values = (f"{_cut(value, c)} as {quote(c.name)}" for value, c in pairs)
-    return rows.frame.selectExpr(*places, *values)
+    return select(rows.frame, [*places, *values])
 
 
 def _is_misread(

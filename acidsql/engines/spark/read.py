@@ -17,6 +17,7 @@ from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.places import FILE
 from acidsql.engines.spark.row_numbers import NumberedRows
+from acidsql.engines.spark.select import select
 from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times
 from acidsql.model.hidden_column import HiddenColumn
@@ -132,7 +133,7 @@ def scan_table(
             spark, kept, events.frame, selection, snapshot, storage, partitioned=partitioned
         )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
-    return Scan(remembering_types(frame.selectExpr(*columns), table.all_columns), selection)
+    return Scan(remembering_types(select(frame, columns), table.all_columns), selection)
 
 
 def _all_scans(

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from acidsql.engines.spark.errors import snapshot_expired
-from acidsql.engines.spark.gateway import JavaClasses, by_gateway
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway, empty_map, java_texts
 from acidsql.engines.spark.paths import is_remote, literal_paths, spark_path
 from acidsql.engines.spark.settings import configured
 from acidsql.errors import ConfigError, StorageError
@@ -30,6 +30,8 @@ _PASSED_OVER = re.compile(r"(_[^=]*|\..*|.*\._COPYING_)", re.DOTALL)
 _READ = "acidsql.read"
 _LISTED_IN_A_JOB = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 _NEVER = str(2**31 - 1)
+_LISTED_BY_DRIVER = 32
+"""Paths that Spark looks up without a job, by the setting's default."""
 
 
 def read_files(
@@ -44,18 +46,18 @@ def read_files(
     SnapshotExpiredError if a file is not there, StorageError if Spark passes over its name,
     ConfigError if it cannot find the name in its locale.
     """
-    own = {**options, _READ: uuid.uuid4().hex}
+    own = uuid.uuid4().hex
     # Spark looks up more than 32 paths in a job with a task for each. A task takes 2 milliseconds,
     # and a look at a local path a tenth of one, so the driver looks at all local paths.
-    remote = any(map(is_remote, paths))
-    with nullcontext() if remote else configured(spark, _LISTED_IN_A_JOB, _NEVER):
+    by_spark = len(paths) <= _LISTED_BY_DRIVER or any(map(is_remote, paths))
+    with nullcontext() if by_spark else configured(spark, _LISTED_IN_A_JOB, _NEVER):
         frame = by_gateway(
             spark,
-            lambda java: _of_relation(java, spark, kind, schema, own, paths),
+            lambda java: _of_relation(java, spark, kind, schema, options, own, paths),
             "Spark looks up each path by itself",
         )
         if frame is None:
-            reader = spark.read.format(kind).schema(schema).options(**own)
+            reader = spark.read.format(kind).schema(schema).options(**options, **{_READ: own})
             frame = reader.load(literal_paths(paths))
             _require_all(paths, len(frame.inputFiles()))
         return frame
@@ -67,9 +69,10 @@ def _of_relation(
     kind: Kind,
     schema: str,
     options: Mapping[str, str],
+    own: str,
     paths: Sequence[str],
 ) -> DataFrame:
-    """The frame of a relation that is put together here.
+    """The frame of a relation that is put together here. ``own`` makes it differ from others.
 
     Spark's DataFrameReader makes the same one, and takes twice as long: it looks for patterns in
     the paths, looks up each file twice, and copies Hadoop's configuration for it.
@@ -78,7 +81,7 @@ def _of_relation(
 
     session = spark._jsparkSession
     none = java("scala.Option").empty()
-    given = java("org.apache.spark.api.python.PythonUtils").toScalaMap(_java_map(java, options))
+    given = _scala_map(java, tuple(options.items())).updated(_READ, own)
     no_cache = getattr(java(f"{_SOURCES}.NoopCache$"), "MODULE$")
     index = java(f"{_SOURCES}.InMemoryFileIndex")(
         session, _java_paths(java, paths), given, none, no_cache, none, none
@@ -99,18 +102,20 @@ def _of_relation(
     return DataFrame(session.baseRelationToDataFrame(relation), spark)
 
 
-def _java_map(java: JavaClasses, values: Mapping[str, str]) -> Any:
-    made = java("java.util.HashMap")()
-    for key, value in values.items():
-        made.put(key, value)
-    return made
+@lru_cache(256)
+def _scala_map(java: JavaClasses, items: tuple[tuple[str, str], ...]) -> Any:
+    """Scala's map of these items. Maps that begin with the same items are made of one another."""
+    if not items:
+        return empty_map(java)
+    key, value = items[-1]
+    return _scala_map(java, items[:-1]).updated(key, value)
 
 
 def _java_paths(java: JavaClasses, paths: Sequence[str]) -> Any:
     """A Scala sequence of Hadoop's paths, by four calls however many there are."""
-    joined = "\0".join(map(spark_path, paths))
-    texts = java("java.util.regex.Pattern").compile("\0").split(joined)
-    made = java("org.apache.hadoop.util.StringUtils").stringToPath(texts)
+    made = java("org.apache.hadoop.util.StringUtils").stringToPath(
+        java_texts(java, list(map(spark_path, paths)))
+    )
     return java("scala.collection.immutable.ArraySeq").unsafeWrapArray(made)
 
 

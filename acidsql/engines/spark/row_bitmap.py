@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from acidsql.engines.rows import begins_stretch
 from acidsql.engines.spark.deleted_words import PackedWords
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
-from acidsql.engines.spark.java_calls import JavaCalls
+from acidsql.engines.spark.java_calls import ARRAY_DATA, LONGS, JavaCalls
 from acidsql.engines.spark.key_packing import WORD_BITS, KeyPacking
 from acidsql.orc.keys import Longs
 from acidsql.orc.schema import ROW_ID_COLUMNS
@@ -108,26 +108,28 @@ class RowBitmap:
         )
 
     def _is_unset(self, java: JavaClasses, spark: SparkSession, *, partitioned: bool) -> Column:
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
         calls = JavaCalls(java, spark)
         key = self.packing.expression(partitioned=partitioned)
         page = f"shiftright({key}, {self.page_bits + WORD_BITS})"
         if self.has_directory:
-            index = calls.broadcast(calls.array_data(self.index))
-            page_at = calls.method(index, "getLong", "Long", F.expr(f"cast({page} as int)"))
+            index = calls.broadcast(calls.array_data(self.index), ARRAY_DATA)
+            number = calls.expression(f"cast({page} as int)")
+            page_at, at = calls.method(index, "getLong", "Long", number), "__page"
         else:
-            index = calls.broadcast(calls.longs(self.index))
-            found = calls.static("java.util.Arrays", "binarySearch", "Integer", index, F.expr(page))
+            index = calls.broadcast(calls.longs(self.index), LONGS)
+            page_at = calls.static(
+                "java.util.Arrays", "binarySearch", "Integer", index, calls.expression(page)
+            )
             # What was found is negative if the page is not there. Page 0 is the empty one.
-            number = F.greatest(found + 1, F.lit(0))
-            page_at = F.call_function("shiftleft", number, F.lit(self.page_bits)).cast("long")
+            at = f"cast(shiftleft(greatest(__page + 1, 0), {self.page_bits}) as bigint)"
         in_page = f"shiftright(coalesce({_ROW}, 0), {WORD_BITS}) & {(1 << self.page_bits) - 1}"
-        words = calls.broadcast(calls.array_data(self.words.view(np.int64)))
-        place = page_at.bitwiseOR(F.expr(in_page)).cast("int")
+        place = calls.expression(f"cast({at} | ({in_page}) as int)", __page=page_at)
+        words = calls.broadcast(calls.array_data(self.words.view(np.int64)), ARRAY_DATA)
         word = calls.method(words, "getLong", "Long", place)
         in_word = f"cast(coalesce({_ROW}, 0) & {(1 << WORD_BITS) - 1} as int)"
-        return F.call_function("shiftright", word, F.expr(in_word)).bitwiseAND(1) == 0
+        return calls.column(
+            calls.expression(f"(shiftright(__word, {in_word}) & 1) = 0", __word=word)
+        )
 
 
 def _pages(keys: Longs, page_bits: int) -> int:

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_errors
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_errors, java_texts
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
@@ -105,28 +105,36 @@ def _widened(predicate: Predicate) -> Predicate | None:
 def _serialized(
     java: JavaClasses, columns: Sequence[Column], filters: Any
 ) -> tuple[tuple[str, str], ...]:
-    ddl = ", ".join(f"{quote(c.name)} {storage_type(c.type)}" for c in columns)
-    schema = java("org.apache.spark.sql.types.StructType").fromDDL(ddl)
-    orc_filters = getattr(java(_ORC_FILTERS), "MODULE$")
     sequence = java("org.apache.spark.api.python.PythonUtils").toSeq(filters)
-    try:
-        found = orc_filters.createFilter(schema, sequence)
-    except java_errors():  # Spark 4.3 has a third parameter, with a default
-        found = orc_filters.createFilter(
-            schema, sequence, getattr(orc_filters, "createFilter$default$3")()
-        )
+    defaults = _other_arguments(java)
+    found = getattr(java(_ORC_FILTERS), "MODULE$").createFilter(
+        _schema(java, tuple(columns)), sequence, *defaults
+    )
     if found.isEmpty():
         return ()
     conf = java("org.apache.hadoop.conf.Configuration")(False)
-    names = java("java.lang.reflect.Array").newInstance(
-        java("java.lang.Class").forName("java.lang.String"), len(columns)
-    )
-    for index, column in enumerate(columns):
-        names[index] = column.name
     formats = java("org.apache.orc.mapred.OrcInputFormat")
-    formats.setSearchArgument(conf, found.get(), names)
+    formats.setSearchArgument(conf, found.get(), java_texts(java, [c.name for c in columns]))
     keys = ("orc.kryo.sarg", "orc.sarg.column.names")
     return tuple((key, conf.get(key)) for key in keys)
+
+
+@lru_cache(maxsize=64)
+def _schema(java: JavaClasses, columns: tuple[Column, ...]) -> Any:
+    ddl = ", ".join(f"{quote(c.name)} {storage_type(c.type)}" for c in columns)
+    return java("org.apache.spark.sql.types.StructType").fromDDL(ddl)
+
+
+@lru_cache(maxsize=1)
+def _other_arguments(java: JavaClasses) -> tuple[Any, ...]:
+    """What OrcFilters.createFilter takes beside schema and filters, by default.
+
+    Spark 4.3 has a third parameter.
+    """
+    try:
+        return (getattr(getattr(java(_ORC_FILTERS), "MODULE$"), "createFilter$default$3")(),)
+    except java_errors():
+        return ()
 
 
 def _java_value(java: JavaClasses, text: str, kind: ColumnType) -> Any:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 
@@ -38,6 +39,9 @@ PUSHED_NESTED = "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSource
 V1_READERS = "spark.sql.sources.useV1SourceList"
 
 _ANSI = "spark.sql.ansi.enabled"
+
+_FEW = 2
+"""Settings that are asked for one by one. More of them are looked up by two calls to the JVM."""
 
 _guard = threading.Lock()
 _held: dict[tuple[int, str], tuple[str | None, int]] = {}
@@ -86,8 +90,7 @@ def for_statement(spark: SparkSession) -> Iterator[None]:
         undo = by_gateway(spark, lambda java: _make_active(java, spark), _OTHER_SETTINGS)
         if undo is not None:
             held.callback(undo)
-        for key, value in {**ANALYSIS, **PLANNING}.items():
-            held.enter_context(configured(spark, key, value))
+        held.enter_context(_all_configured(spark, {**ANALYSIS, **PLANNING}))
         yield
 
 
@@ -124,29 +127,84 @@ def keep_for_frames(spark: SparkSession) -> None:
                 _set(spark, key, wanted)
 
 
-@contextmanager
-def configured(spark: SparkSession, key: str, value: Wanted) -> Iterator[None]:
+def configured(spark: SparkSession, key: str, value: Wanted) -> AbstractContextManager[None]:
     """Hold a setting of the session as long as a block runs.
 
     Blocks of several threads may overlap: the first of them sets the value, the last restores it.
     """
+    return _all_configured(spark, {key: value})
+
+
+@contextmanager
+def _all_configured(spark: SparkSession, wanted: Mapping[str, Wanted]) -> Iterator[None]:
+    """Hold several settings, see `configured`."""
+    with ExitStack() as held:
+        with _guard:
+            present = _present(spark, tuple(wanted))
+            for key, value in wanted.items():
+                _hold(spark, key, value, present[key])
+                held.callback(_release, spark, key, value)
+        yield
+
+
+def _hold(spark: SparkSession, key: str, value: Wanted, present: str | None) -> None:
+    """Begin to hold a setting. The caller holds `_guard` since it read the ``present`` value."""
+    place = (id(spark), key)
+    before, depth = _held.get(place, (present, 0))
+    wanted = _value(value, before)
+    if depth == 0 and not _is(spark, key, before, wanted):
+        _set(spark, key, wanted)
+    _held[place] = (before, depth + 1)
+
+
+def _release(spark: SparkSession, key: str, value: Wanted) -> None:
+    """End to hold a setting. The last of several blocks restores it."""
     place = (id(spark), key)
     with _guard:
-        before, depth = _held.get(place, (spark.conf.get(key, None), 0))
-        wanted = _value(value, before)
-        if depth == 0 and not _is(spark, key, before, wanted):
-            _set(spark, key, wanted)
-        _held[place] = (before, depth + 1)
-    try:
-        yield
-    finally:
-        with _guard:
-            before, depth = _held[place]
-            _held[place] = (before, depth - 1)
-            if depth == 1:
-                del _held[place]
-                if not _is(spark, key, before, _value(value, before)):
-                    _set(spark, key, before)
+        before, depth = _held[place]
+        _held[place] = (before, depth - 1)
+        if depth == 1:
+            del _held[place]
+            if not _is(spark, key, before, _value(value, before)):
+                _set(spark, key, before)
+
+
+def _present(spark: SparkSession, keys: tuple[str, ...]) -> Mapping[str, str | None]:
+    """The values that settings have now; None for one that is not set."""
+    found = None
+    if len(keys) > _FEW:
+        found = by_gateway(
+            spark, lambda java: _look(java, spark, keys).values, "each setting is asked for"
+        )
+    return {key: spark.conf.get(key, None) for key in keys} if found is None else found
+
+
+@dataclass
+class _Look:
+    """The settings at the last look: all of them as Scala's map, and some by their keys."""
+
+    settings: Any
+    values: Mapping[str, str | None]
+
+
+def _look(java: JavaClasses, spark: SparkSession, keys: tuple[str, ...]) -> _Look:
+    """What the settings are now. Two calls if none has changed since the last look."""
+    now, last = _conf(java, spark).getAllConfs(), _last_look(java, spark, keys)
+    if last.settings is None or not now.equals(last.settings):
+        last.values = {key: now.apply(key) if now.contains(key) else None for key in keys}
+        last.settings = now
+    return last
+
+
+@lru_cache(16)
+def _last_look(java: JavaClasses, spark: SparkSession, keys: tuple[str, ...]) -> _Look:
+    return _Look(None, {})
+
+
+@lru_cache(16)
+def _conf(java: JavaClasses, spark: SparkSession) -> Any:
+    """The settings of the session in the JVM."""
+    return spark._jsparkSession.sessionState().conf()
 
 
 def change(spark: SparkSession, key: str, value: str | None) -> str | None:

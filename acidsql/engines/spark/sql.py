@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors
-from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_errors
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway, empty_map, java_errors, parser
 from acidsql.engines.spark.parameters import bound
 from acidsql.plans.sql_text import AnySource, SqlText
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Resolve = Callable[[AnySource], "DataFrame"]
 
 _PREFIX = "__acidsql_source_"
+_NAME = _PREFIX + uuid.uuid4().hex
+"""How sources are called in a query, with a number behind: no other table has that name."""
 _WITH = re.compile(r"\bwith\b", re.IGNORECASE)
 _CATALYST = "org.apache.spark.sql.catalyst"
 
@@ -50,17 +52,15 @@ def _by_plans(
 
     None if a source has not been found there, or is mentioned by an error.
     """
-    session: Any = spark._jsparkSession
-    parser = session.sessionState().sqlParser()
-    names = {source: f"{_PREFIX}{uuid.uuid4().hex}" for source in frames}
-    plans = java("java.util.HashMap")()
+    names = {source: f"{_NAME}_{number}" for number, source in enumerate(frames)}
+    plans = empty_map(java)
     for source, frame in frames.items():
-        plans.put(parser.parsePlan(f"TABLE {names[source]}"), _named(java, frame, names[source]))
-    replaced = java("org.apache.spark.api.python.PythonUtils").toScalaMap(plans)
+        unnamed = _mention(java, spark, names[source])
+        plans = plans.updated(unnamed, _named(java, frame, names[source]))
     try:
-        parsed = parser.parsePlan(text.render(names.__getitem__))
-        query = parsed.transformUpWithSubqueries(replaced)
-        of_rows = java("org.apache.spark.sql.classic.Dataset").ofRows(session, query)
+        parsed = parser(java, spark).parsePlan(text.render(names.__getitem__))
+        query = parsed.transformUpWithSubqueries(plans)
+        of_rows = java("org.apache.spark.sql.classic.Dataset").ofRows(spark._jsparkSession, query)
     except java_errors(name="Py4JJavaError"):
         return None  # PySpark has no exception for it: the other way tells what it is
     except Exception as error:
@@ -70,17 +70,26 @@ def _by_plans(
     return type(next(iter(frames.values())))(of_rows, spark)
 
 
+@lru_cache(64)
+def _mention(java: JavaClasses, spark: SparkSession, name: str) -> Any:
+    """What a parsed plan has where a query mentions the name."""
+    return parser(java, spark).parsePlan(f"TABLE {name}")
+
+
 def _named(java: JavaClasses, frame: DataFrame, name: str) -> Any:
     """The plan of a frame as Spark puts that of a temporary view into a query.
 
     The view hides Spark's columns about files (``_metadata``).
     """
-    children = java("java.util.ArrayList")()
-    children.add(frame._jdf.logicalPlan())
+    children = java("java.util.Collections").singletonList(frame._jdf.logicalPlan())
     sequence = java("org.apache.spark.api.python.PythonUtils").toSeq(children)
     view = _some_view(java, frame.sparkSession).withNewChildren(sequence)
-    alias = java(f"{_CATALYST}.AliasIdentifier")(name)
-    return java(f"{_CATALYST}.plans.logical.SubqueryAlias")(alias, view)
+    return java(f"{_CATALYST}.plans.logical.SubqueryAlias")(_alias(java, name), view)
+
+
+@lru_cache(64)
+def _alias(java: JavaClasses, name: str) -> Any:
+    return java(f"{_CATALYST}.AliasIdentifier")(name)
 
 
 @lru_cache(16)
