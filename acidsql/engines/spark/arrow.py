@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.gateway import JavaClasses
 from acidsql.engines.spark.settings import configured
 
 if TYPE_CHECKING:
@@ -125,3 +126,8 @@ def relaxed_type(kind: DataType) -> DataType:
             return MapType(relaxed_type(kind.keyType), value, kind.valueContainsNull)
         case _:
             return kind
+
+
+def arrow_converters(java: JavaClasses) -> Any:
+    """Spark's object that makes Arrow's batches of rows, and rows of batches."""
+    return getattr(java("org.apache.spark.sql.execution.arrow.ArrowConverters$"), "MODULE$")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from acidsql.engines.spark.arrow import arrow_converters
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 from acidsql.errors import ExecutionError
@@ -36,7 +37,6 @@ Measured: 300 MB pass through a heap of 4 GiB, and 500 MB do not.
 """
 
 _LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
-_CONVERTERS = "org.apache.spark.sql.execution.arrow.ArrowConverters$"
 _SIZES = "org.apache.spark.util.SizeEstimator"
 _BATCH_ROWS = 10_000
 
@@ -105,8 +105,7 @@ def _held(java: JavaClasses, relation: Any) -> int:
 
 def _converted(java: JavaClasses, relation: Any, schema: Any) -> pa.Table | None:
     count = int(relation.data().size())
-    converters = getattr(java(_CONVERTERS), "MODULE$")
-    streams = converters.toBatchWithSchemaIterator(
+    streams = arrow_converters(java).toBatchWithSchemaIterator(
         relation.data().iterator(), schema, _BATCH_ROWS, BYTES_MAX, "UTC", True, False
     )
     tables = []
