@@ -8,7 +8,8 @@ the scan is joined with them on the key columns themselves. That lets Spark sort
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,7 @@ from acidsql.engines.spark.event_files import (
     is_visible,
     operation_is,
 )
+from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.kept import Filter, Kept
 from acidsql.engines.spark.key_packing import WORD_BITS
 from acidsql.engines.spark.local_frame import local_frame
@@ -55,13 +57,13 @@ _KEY, _BITS = "__deleted", "__deleted_bits"
 def without_deleted(
     spark: SparkSession,
     kept: Kept,
-    events: DataFrame,
+    events: Events,
     selection: Selection,
     snapshot: TableSnapshot,
     storage: Storage,
     *,
     partitioned: bool,
-) -> DataFrame:
+) -> Events:
     """The events without those that a visible delete event names."""
     if not selection.deletes:
         return events
@@ -78,13 +80,16 @@ def without_deleted(
     def make() -> Filter:
         unset = bitmap.is_unset(spark, partitioned=partitioned)
         if unset is not None:
-            return lambda frame: frame.where(unset)
-        return word_join(spark, packed, partitioned=partitioned)
+            return lambda events: replace(events, unset=unset)
+        join = word_join(spark, packed, partitioned=partitioned)
+        return lambda events: events.of(join(events.frame))
 
     return kept.filters.filter(bitmap, (spark, partitioned), make)(events)
 
 
-def word_join(spark: SparkSession, packed: PackedWords, *, partitioned: bool) -> Filter:
+def word_join(
+    spark: SparkSession, packed: PackedWords, *, partitioned: bool
+) -> Callable[[DataFrame], DataFrame]:
     """The filter as a join with the words. A row whose 64 row numbers have no word is kept."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
@@ -100,16 +105,17 @@ def word_join(spark: SparkSession, packed: PackedWords, *, partitioned: bool) ->
 
 def _joined(
     spark: SparkSession,
-    events: DataFrame,
+    events: Events,
     selection: Selection,
     snapshot: TableSnapshot,
     *,
     partitioned: bool,
-) -> DataFrame:
+) -> Events:
     """The anti join for deletes that are too many for the driver: Spark reads their files."""
     # Spark would broadcast small files, however many rows they have.
     deleted = _every_delete(spark, selection, snapshot).hint("merge")
-    return events.join(deleted, _expression(same_row_id(partitioned=partitioned)), "left_anti")
+    same = _expression(same_row_id(partitioned=partitioned))
+    return events.of(events.frame.join(deleted, same, "left_anti"))
 
 
 def with_deleting(

@@ -19,7 +19,7 @@ from acidsql.engines.spark.groups import FileColumn, FileGroup
 from acidsql.engines.spark.places import with_places
 from acidsql.engines.spark.relation import read_files
 from acidsql.engines.spark.sarg import search_argument
-from acidsql.engines.spark.select import select
+from acidsql.engines.spark.select import below_offset, select, select_where
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
@@ -29,6 +29,7 @@ from acidsql.orc.schema import INSERT, ROW_ID_COLUMNS
 from acidsql.ports.engine import TableSnapshot
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
 ID_TYPES = ("bigint", "int", "bigint")
@@ -48,12 +49,31 @@ Convert = Callable[[str, ColumnType], str]
 class Events:
     """Rows with their row ids and the places that their scan was asked for.
 
-    ``values`` are the expressions of the table's columns. ``ids`` are those of the row id.
+    They are those rows of ``scan`` for which ``condition`` holds, and ``unset``. ``values`` are the
+    expressions of the table's columns. ``ids`` are those of the row id.
     """
 
-    frame: DataFrame
+    scan: DataFrame
     values: tuple[str, ...]
     ids: tuple[str, ...] = ROW_ID_COLUMNS
+    condition: str | None = None
+    unset: SparkColumn | None = None
+
+    @property
+    def frame(self) -> DataFrame:
+        """All columns of the rows."""
+        rows = self.scan if self.condition is None else below_offset(self.scan, self.condition)
+        return rows if self.unset is None else rows.where(self.unset)
+
+    def select(self, columns: Sequence[str]) -> DataFrame:
+        """Expressions over the rows."""
+        if self.condition is None:
+            return select(self.frame, columns)
+        return select_where(self.scan, columns, self.condition, self.unset)
+
+    def of(self, rows: DataFrame) -> Events:
+        """The same expressions over other rows."""
+        return Events(rows, self.values, self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +111,11 @@ class EventScan:
         wanted = [*self._query_conditions(values), operation_is(INSERT, leaf, names)]
         if filtered:
             wanted.append(is_visible(self.snapshot.write_ids))
-        # The condition keeps all six columns in a scan. When Spark rewrites a correlated subquery,
-        # it takes the compared columns from below the conditions beside it, and ours would be one
-        # of these (RewriteCorrelatedScalarSubquery). Spark moves no condition below an OFFSET, and
-        # optimises this one away after that rewrite.
-        frame = scan.where(" and ".join(wanted)).offset(0)
+        condition = " and ".join(wanted)
         ids = tuple(quote(names[name]) for name in ROW_ID_COLUMNS)
-        return Events(self._placed(frame, scan, group), values, ids)
+        if self.places:
+            return Events(self._placed(below_offset(scan, condition), scan, group), values, ids)
+        return Events(scan, values, ids, condition)
 
     def _plain(self, group: FileGroup) -> Events:
         """Rows of files without events. Their row ids are null, because no caller asks for them."""
@@ -175,7 +193,7 @@ def union(scans: Sequence[Events], places: Sequence[str]) -> Events:
     """The rows of all scans."""
     if len(scans) == 1:
         return scans[0]
-    frames = [select(s.frame, [*_row_id(s), *places, *_numbered(s.values)]) for s in scans]
+    frames = [s.select([*_row_id(s), *places, *_numbered(s.values)]) for s in scans]
     frame = frames[0]
     for other in frames[1:]:
         frame = frame.unionAll(other)

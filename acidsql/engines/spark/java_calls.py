@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from acidsql.engines.spark.gateway import JavaClasses, empty_map, parser
+from acidsql.engines.spark.gateway import JavaClasses, parser
+from acidsql.engines.spark.parsed import replacements
 from acidsql.orc.keys import Longs
 
 if TYPE_CHECKING:
@@ -62,10 +63,7 @@ class JavaCalls:
         made = parser(self.java, self.spark).parseExpression(text)
         if not parts:
             return made
-        replaced = empty_map(self.java)
-        for name, part in parts.items():
-            replaced = replaced.updated(_mention(self.java, self.spark, name), part)
-        return made.transformUp(replaced)
+        return made.transformUp(replacements(self.java, self.spark, parts))
 
     def broadcast(self, value: Any, owner: str) -> Any:
         """A Java object of the class ``owner``, of which each executor gets one copy for all."""
@@ -103,12 +101,6 @@ class JavaCalls:
 
     def _type(self, name: str) -> Any:
         return getattr(self.java("org.apache.spark.sql.types.DataTypes"), f"{name}Type")
-
-
-@lru_cache(64)
-def _mention(java: JavaClasses, spark: SparkSession, name: str) -> Any:
-    """What a parsed expression has where it mentions the name."""
-    return parser(java, spark).parseExpression(name)
 
 
 @lru_cache(16)

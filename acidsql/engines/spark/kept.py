@@ -12,13 +12,13 @@ from acidsql.engines.spark.file_contents import FileContents
 from acidsql.engines.spark.row_bitmap import RowBitmap
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from acidsql.engines.spark.events import Events
 
 
 _KEPT_MAX, _KEPT_BYTES_MAX = 8, 8 << 20
 """How many filters are kept, and how large the bitmap of a kept one may be: 64 MiB at most."""
 
-Filter = Callable[["DataFrame"], "DataFrame"]
+Filter = Callable[["Events"], "Events"]
 
 
 class KeptFilters:

@@ -126,14 +126,15 @@ def scan_table(
     )
     contents = kept.contents if request.small_files else None
     events = union(_all_scans(scan, selection.inserts, reader, contents, misread=misread), places)
+    columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
     if request.with_deleted:
         frame = with_deleting(spark, events.frame, selection, snapshot, partitioned=partitioned)
+        rows = select(frame, columns)
     else:
-        frame = without_deleted(
-            spark, kept, events.frame, selection, snapshot, storage, partitioned=partitioned
-        )
-    columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
-    return Scan(remembering_types(select(frame, columns), table.all_columns), selection)
+        rows = without_deleted(
+            spark, kept, events, selection, snapshot, storage, partitioned=partitioned
+        ).select(columns)
+    return Scan(remembering_types(rows, table.all_columns), selection)
 
 
 def _all_scans(

@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors
-from acidsql.engines.spark.gateway import JavaClasses, by_gateway, empty_map, java_errors, parser
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_errors
 from acidsql.engines.spark.parameters import bound
+from acidsql.engines.spark.parsed import PREFIX, frame_over, source_name
 from acidsql.plans.sql_text import AnySource, SqlText
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 Resolve = Callable[[AnySource], "DataFrame"]
 
-_PREFIX = "__acidsql_source_"
-_NAME = _PREFIX + uuid.uuid4().hex
-"""How sources are called in a query, with a number behind: no other table has that name."""
 _WITH = re.compile(r"\bwith\b", re.IGNORECASE)
 _CATALYST = "org.apache.spark.sql.catalyst"
 
@@ -33,7 +31,7 @@ def run_sql(
         part: resolve(part) for part in dict.fromkeys(text.parts) if not isinstance(part, str)
     }
     with clear_errors():
-        # What follows WITH is no part of the parsed plan in which sources are replaced.
+        # See `frame_over` for WITH.
         if frames and not parameters and not _WITH.search(str(text)):
             found = by_gateway(
                 spark,
@@ -52,28 +50,17 @@ def _by_plans(
 
     None if a source has not been found there, or is mentioned by an error.
     """
-    names = {source: f"{_NAME}_{number}" for number, source in enumerate(frames)}
-    plans = empty_map(java)
-    for source, frame in frames.items():
-        unnamed = _mention(java, spark, names[source])
-        plans = plans.updated(unnamed, _named(java, frame, names[source]))
+    names = {source: source_name(number) for number, source in enumerate(frames)}
+    plans = [_named(java, frame, names[source]) for source, frame in frames.items()]
     try:
-        parsed = parser(java, spark).parsePlan(text.render(names.__getitem__))
-        query = parsed.transformUpWithSubqueries(plans)
-        of_rows = java("org.apache.spark.sql.classic.Dataset").ofRows(spark._jsparkSession, query)
+        found = frame_over(java, spark, text.render(names.__getitem__), plans)
     except java_errors(name="Py4JJavaError"):
         return None  # PySpark has no exception for it: the other way tells what it is
     except Exception as error:
-        if _PREFIX in str(error):
+        if PREFIX in str(error):
             return None
         raise
-    return type(next(iter(frames.values())))(of_rows, spark)
-
-
-@lru_cache(64)
-def _mention(java: JavaClasses, spark: SparkSession, name: str) -> Any:
-    """What a parsed plan has where a query mentions the name."""
-    return parser(java, spark).parsePlan(f"TABLE {name}")
+    return type(next(iter(frames.values())))(found, spark)
 
 
 def _named(java: JavaClasses, frame: DataFrame, name: str) -> Any:
@@ -95,7 +82,7 @@ def _alias(java: JavaClasses, name: str) -> Any:
 @lru_cache(16)
 def _some_view(java: JavaClasses, spark: SparkSession) -> Any:
     """The node that stands for a temporary view in Spark's plans, made by Spark."""
-    name = f"{_PREFIX}{uuid.uuid4().hex}"
+    name = f"{PREFIX}{uuid.uuid4().hex}"
     spark.range(0).createOrReplaceTempView(name)
     try:
         return spark._jsparkSession.sessionState().catalog().getTempView(name).get()
