@@ -24,11 +24,13 @@ from acidsql.errors import ConfigError, StorageError
 from acidsql.layout.arrow import Array
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
 from acidsql.model.types import VOID, CharType, ColumnType
+from acidsql.orc.evolution import current_rows
 from acidsql.orc.footer import NANOSECONDS, FileTail
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
 from acidsql.orc.timestamps import MendedSink
+from acidsql.orc.types import file_columns
 from acidsql.orc.values import fitting, storable
 from acidsql.orc.writer import orc_codec
 
@@ -164,13 +166,19 @@ class _ClearErrors:
 def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[pa.RecordBatch]:
     """The rows of an ORC, Parquet or Avro file in the table's columns, found by name.
 
-    A column that the file lacks is null.
+    A column that the file lacks is null. An ORC file with no other names than ``_col0`` and so on
+    has its columns by position, as older Hives wrote it. StorageError for an ORC column whose
+    values cannot become the table's type.
     """
     match format.format:
         case FileFormat.ORC:
             with open_orc(source, path, exact=True) as orc:
+                found = file_columns(orc.tail, path)
                 for stripe in orc.stripes():
-                    yield _named(stripe, format.columns)
+                    rows = pa.StructArray.from_arrays(stripe.columns, fields=list(stripe.schema))
+                    now = current_rows(rows, found, format.columns, path, by_position=False)
+                    names = [c.name for c in format.columns]
+                    yield pa.RecordBatch.from_arrays(now.flatten(), names=names)
         case FileFormat.PARQUET:
             with pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as parquet:
                 for batch in parquet.iter_batches(_BATCH_ROWS):

@@ -28,6 +28,18 @@ def test_text_is_no_longer_than_its_column(tmp_path: Path, kind: FileFormat) -> 
     ]
 
 
+def test_columns_without_names_are_found_by_position(tmp_path: Path) -> None:
+    """Hive 1 wrote no other names, and readers find them so: a compaction must keep the values."""
+    path = str(tmp_path / "000000_0")
+    pa_orc.write_table(pa.table({"_col0": pa.array([7], pa.int32()), "_col1": ["seven"]}), path)
+    rows = read_rows(
+        path, path, RowFormat(columns("k bigint, v string, later int"), FileFormat.ORC, "none")
+    )
+    assert [row for batch in rows for row in batch.to_pylist()] == [
+        {"k": 7, "v": "seven", "later": None}
+    ]
+
+
 @pytest.mark.parametrize("count", [0, 2])
 def test_parquet_has_no_row_group_without_rows(tmp_path: Path, count: int) -> None:
     """Hive 3: "Illegal row group of 0 rows"."""
