@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -16,16 +16,21 @@ from acidsql.model.row_id import RowId
 from acidsql.orc.footer import ACID_VERSION, JULIAN, KEY_INDEX, STATS
 from acidsql.orc.keys import Flags, Longs, RowIds, longs
 from acidsql.orc.reader import OrcInput, require_acid
+from acidsql.orc.row_index import group_statistics
 from acidsql.orc.schema import CURRENT_TRANSACTION, DELETE, INSERT, KEY_COLUMNS, OPERATION, ROW
 from acidsql.orc.statistics import (
     ColumnStatistics,
     FileStatistics,
     actual_statistics,
+    contradiction,
     contradictions,
     merged,
     read_statistics,
 )
 from acidsql.orc.writer import ACID_FORMAT_VERSION
+
+_NamedStatistics = tuple[str, ColumnStatistics | None]
+"""A column's name and its true statistics, or None where they are not compared."""
 
 
 @dataclass(slots=True)
@@ -83,7 +88,7 @@ def checked_events(opened: OrcInput, source: BinaryIO, found: Findings) -> Itera
     if not tail.is_acid and tail.rows == 0:
         return  # Hive's INSERT OVERWRITE without rows writes a file without event columns
     require_acid(opened)
-    check = _FileCheck(opened, read_statistics(source, tail, opened.path), found)
+    check = _FileCheck(opened, source, read_statistics(source, tail, opened.path), found)
     for number in range(len(tail.stripes)):
         yield check.stripe(number)
     check.footer()
@@ -92,12 +97,13 @@ def checked_events(opened: OrcInput, source: BinaryIO, found: Findings) -> Itera
 @dataclass(slots=True)
 class _FileCheck:
     opened: OrcInput
+    source: BinaryIO
     statistics: FileStatistics
     found: Findings
     counts: dict[int, int] = field(default_factory=dict)
     last: RowId | None = None
     keys: list[str] = field(default_factory=list)
-    actual: list[tuple[str, ColumnStatistics | None]] = field(default_factory=list)
+    actual: list[_NamedStatistics] = field(default_factory=list)
 
     def stripe(self, number: int) -> Events:
         """Check one stripe. Returns its events."""
@@ -169,6 +175,7 @@ class _FileCheck:
             said = self.statistics.stripes[number]
             for reason in contradictions(said, actual, batch.num_rows):
                 self.found.add(ProblemKind.WRONG_STATISTICS, f"of stripe {number}, {reason}")
+        self._compare_index(number, batch, actual)
         if number == 0:
             self.actual = actual
         elif len(self.actual) == len(actual):
@@ -176,6 +183,38 @@ class _FileCheck:
                 (name, None if a is None or b is None else merged(a, b))
                 for (name, a), (_, b) in zip(self.actual, actual, strict=True)
             ]
+
+    def _compare_index(
+        self, number: int, batch: pa.RecordBatch, of_stripe: Sequence[_NamedStatistics]
+    ) -> None:
+        """Compare the row index of a stripe with its rows. Of each column one group is named."""
+        tail = self.opened.tail
+        index = group_statistics(self.source, tail, number, self.opened.path)
+        if len(index) != len(of_stripe) + 1:
+            return  # the statistics of the stripe are of other columns, too
+        stride = tail.row_index_stride
+        groups = [of_stripe]
+        if batch.num_rows > stride:
+            slices = (batch.slice(start, stride) for start in range(0, batch.num_rows, stride))
+            groups = [actual_statistics(s, times=tail.calendar != JULIAN) for s in slices]
+        for said, column in zip(index[1:], zip(*groups, strict=True), strict=True):
+            reason = None if said is None else _contradicted_group(said, column)
+            if reason is not None:
+                what = f"of stripe {number}, {column[0][0]}: {reason}"
+                self.found.add(ProblemKind.WRONG_STATISTICS, what)
+
+
+def _contradicted_group(
+    said: Sequence[ColumnStatistics], actual: Sequence[_NamedStatistics]
+) -> str | None:
+    """The fault of the first row group whose statistics contradict the rows; None without one."""
+    if len(said) != len(actual):
+        return f"the row index has {len(said)} groups, not {len(actual)}"
+    for group, (one, (_, found)) in enumerate(zip(said, actual, strict=True)):
+        reason = None if found is None else contradiction(one, found)
+        if reason is not None:
+            return f"in row group {group}, {reason}"
+    return None
 
 
 def _difference(key: str, said: str, actual: str) -> str:

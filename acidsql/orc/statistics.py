@@ -296,11 +296,12 @@ def _python(scalar: Any) -> Any:
 
 
 def _columns_of(message: bytes, number: int, count: int | None) -> tuple[ColumnStatistics, ...]:
-    found = (_column(as_bytes(v)) for n, v in fields(message) if n == number)
+    found = (column_statistics(as_bytes(v)) for n, v in fields(message) if n == number)
     return tuple(islice(found, count))
 
 
-def _column(message: bytes) -> ColumnStatistics:
+def column_statistics(message: bytes) -> ColumnStatistics:
+    """A ColumnStatistics message. ValueError if it is malformed."""
     values = dict(fields(message))
     count, has_null = number_in(values, _VALUES), values.get(_HAS_NULL)
     low, high = _said_bounds(values)

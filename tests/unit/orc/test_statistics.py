@@ -11,9 +11,11 @@ from acidsql.check.events import Findings, checked_events
 from acidsql.errors import CorruptFileError
 from acidsql.model.ids import WriteId
 from acidsql.model.problem import ProblemKind
-from acidsql.orc.footer import append_metadata, read_tail
+from acidsql.orc.footer import append_metadata, read_section, read_tail
+from acidsql.orc.protobuf import as_bytes, fields, unsigned, varint_field
 from acidsql.orc.reader import open_orc
 from acidsql.orc.statistics import ColumnStatistics, contradiction, read_statistics
+from acidsql.orc.stripe import ROW_INDEX, read_stripe_footer
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import P0, columns
 
@@ -29,10 +31,11 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "f"
 
 
-def found(path: Path) -> list[tuple[ProblemKind, str]]:
+def found(path: Path, rows: int = 4) -> list[tuple[ProblemKind, str]]:
     findings = Findings()
     with path.open("rb") as source, open_orc(source, str(path), exact=True) as opened:
-        assert sum(len(events.current) for events in checked_events(opened, source, findings)) == 4
+        events = checked_events(opened, source, findings)
+        assert sum(len(each.current) for each in events) == rows
     return list(findings)
 
 
@@ -64,15 +67,75 @@ def test_right_statistics_are_no_finding(path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ("08c80110d804", "08c80110c803", "row.k: the greatest value is 300, not 228"),
-        ("08c80110d804", "08ca0110d804", "row.k: the least value is 100, not 101"),
+        ("08c80110d804", "08c80110c803", "the greatest value is 300, not 228"),
+        ("08c80110d804", "08ca0110d804", "the least value is 100, not 101"),
         # Before the bounds of k: 08 the number of values.
-        ("0803120908c801", "0804120908c801", "row.k: 3 values are there, not 4"),
+        ("0803120908c801", "0804120908c801", "3 values are there, not 4"),
     ],
 )
 def test_wrong_statistics(path: Path, old: str, new: str, what: str) -> None:
     replace(path, old, new)
-    assert found(path) == [(KIND, f"of stripe 0, {what}"), (KIND, f"of the file, {what}")]
+    assert found(path) == [
+        (KIND, f"of stripe 0, row.k: {what}"),
+        (KIND, f"of stripe 0, row.k: in row group 0, {what}"),
+        (KIND, f"of the file, row.k: {what}"),
+    ]
+
+
+@pytest.fixture
+def groups(tmp_path: Path) -> Path:
+    """The values from 0 to 24,999: three groups of rows in one stripe, nothing compressed."""
+    with EventWriter(str(tmp_path / "f"), columns(k="int"), "none") as writer:
+        values = pa.array(range(25_000), pa.int32())
+        writer.write_inserts(pa.record_batch({"k": values}), WriteId(1), P0)
+    return tmp_path / "f"
+
+
+@pytest.mark.parametrize(
+    ("greatest", "what"),
+    [
+        (19_998, "in row group 1, the greatest value is 19999, not 19998"),
+        (20_000, None),  # looser
+    ],
+)
+def test_wrong_statistics_of_a_group_of_rows(groups: Path, greatest: int, what: str | None) -> None:
+    """Spark then skips the group, though the stripe's statistics are right."""
+    content = groups.read_bytes()
+    right = varint_field(1, unsigned(10_000)) + varint_field(2, unsigned(19_999))
+    assert content.count(right) == 2  # beside k, the row numbers
+    at = content.rindex(right)
+    wrong = varint_field(1, unsigned(10_000)) + varint_field(2, unsigned(greatest))
+    groups.write_bytes(content[:at] + wrong + content[at + len(right) :])
+    wanted = [] if what is None else [(KIND, f"of stripe 0, row.k: {what}")]
+    assert found(groups, 25_000) == wanted
+
+
+def test_an_index_of_too_few_groups(groups: Path) -> None:
+    """Bytes of unknown fields take the place of the last entry."""
+    tail = read_tail(str(groups))
+    with groups.open("rb") as source:
+        footer = read_stripe_footer(source, tail, tail.stripes[0])
+        stream = footer.find(ROW_INDEX, len(tail.types) - 1)
+        assert stream is not None
+        index = read_section(source, tail, stream.offset, stream.length)
+    *_, (_, last) = fields(index)
+    start = stream.offset + len(index) - len(as_bytes(last))
+    content = bytearray(groups.read_bytes())
+    assert content[start - 2] == 0x0A  # field 1
+    content[start - 2] = 0x7A  # field 15
+    groups.write_bytes(content)
+    what = "of stripe 0, row.k: the row index has 2 groups, not 3"
+    assert found(groups, 25_000) == [(KIND, what)]
+
+
+def test_an_unreadable_index_is_an_error(groups: Path) -> None:
+    tail = read_tail(str(groups))
+    content = bytearray(groups.read_bytes())
+    start = tail.stripes[0].offset
+    content[start : start + 9] = b"\xff" * 9
+    groups.write_bytes(content)
+    with pytest.raises(CorruptFileError, match="unreadable row index"):
+        found(groups, 25_000)
 
 
 def test_looser_bounds_lose_no_row(path: Path) -> None:
