@@ -10,13 +10,18 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from acidsql.errors import CorruptFileError
 from acidsql.model.snapshot import ValidWriteIdList
-from acidsql.orc.keys import DeletedRows, Longs, RowIds, bucket_ids, longs, valid_events
+from acidsql.orc.keys import DeletedRows, Longs, RowIds, longs, valid_events
 from acidsql.orc.merge_inserts import merge_inserts, write_events
-from acidsql.orc.merge_rows import Kept, MergeInput, MergeOutput, row_id_columns
+from acidsql.orc.merge_rows import (
+    Kept,
+    MergeInput,
+    MergeOutput,
+    require_bucket,
+    row_id_columns,
+)
 from acidsql.orc.reader import read_deletes
-from acidsql.orc.schema import BUCKET, CURRENT_TRANSACTION, KEY_FIELDS, OPERATION, ROW_ID_COLUMNS
+from acidsql.orc.schema import CURRENT_TRANSACTION, KEY_FIELDS, OPERATION, ROW_ID_COLUMNS
 from acidsql.orc.writer import EventWriter, WrittenFile
 
 
@@ -102,12 +107,7 @@ def _delete_events(
     for each in deletes:
         table = read_deletes(each.source, each.path, length=each.length)
         tables.append(table)
-        buckets = bucket_ids(longs(table.column(BUCKET)))
-        if output.bucket is not None and (buckets != output.bucket).any():
-            raise CorruptFileError(
-                f'file "{each.path}" deletes rows of another bucket than {output.bucket}',
-                hint="CHECK TABLE shows all such files.",
-            )
+        require_bucket(RowIds.of(table), output.bucket, each.path, "deletes rows")
     empty = pa.schema([f for f in KEY_FIELDS if f.name != OPERATION]).empty_table()
     events = pa.concat_tables([empty, *tables])
     current = longs(events.column(CURRENT_TRANSACTION))

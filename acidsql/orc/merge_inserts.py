@@ -29,6 +29,7 @@ from acidsql.orc.merge_rows import (
     is_plain,
     kept_events,
     open_input,
+    require_bucket,
 )
 from acidsql.orc.reader import OrcInput, opened_source
 from acidsql.orc.schema import CURRENT_TRANSACTION, KEY_COLUMNS
@@ -47,6 +48,7 @@ def merge_inserts(inputs: Sequence[MergeInput], kept: Kept, output: MergeOutput)
 
     Inputs are expected to be sorted and not to overlap in row id. Where they do not keep to this,
     all events are sorted in memory; of events with one row id the newest write id's stays.
+    CorruptFileError for a file of another bucket's rows: their deletes would be missed.
     """
     model = _model(output)
     form = Form.of(model)
@@ -106,7 +108,7 @@ def _survey(each: MergeInput, kept: Kept, output: MergeOutput, form: Form | None
         same_form = form is not None and form == Form.of(opened.tail)
         may_copy = same_form and _has_current_values(each, opened.tail, output)
         filled = [at for at, stripe in enumerate(opened.tail.stripes) if stripe.rows]
-        looks = (_look(at, each, opened, kept, may_copy=may_copy) for at in filled)
+        looks = (_look(at, each, opened, kept, output, may_copy=may_copy) for at in filled)
         return [stripe for stripe in looks if stripe is not None]
 
 
@@ -122,7 +124,13 @@ def _has_current_values(each: MergeInput, tail: FileTail, output: MergeOutput) -
 
 
 def _look(
-    number: int, each: MergeInput, opened: OrcInput, kept: Kept, *, may_copy: bool
+    number: int,
+    each: MergeInput,
+    opened: OrcInput,
+    kept: Kept,
+    output: MergeOutput,
+    *,
+    may_copy: bool,
 ) -> _Stripe | None:
     stripe = opened.tail.stripes[number]
     if is_plain(each, opened):
@@ -131,6 +139,7 @@ def _look(
     else:
         events = opened.stripe(number, KEY_COLUMNS)
         row_ids, keep = RowIds.of(events), kept.of_events(events)
+        require_bucket(row_ids, output.bucket, each.path, "has rows")
     rows = int(np.count_nonzero(keep))
     if not rows:
         return None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from acidsql.errors import CorruptFileError
 from acidsql.layout.arrow import Array
 from acidsql.model.ids import BucketId
 from acidsql.model.row_id import RowId
@@ -16,7 +17,7 @@ from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Column
 from acidsql.orc.belonging import require_columns, require_kind
 from acidsql.orc.evolution import current_rows
-from acidsql.orc.keys import DeletedRows, Flags, Longs, RowIds, longs, valid_events
+from acidsql.orc.keys import DeletedRows, Flags, Longs, RowIds, bucket_ids, longs, valid_events
 from acidsql.orc.reader import OrcInput, Source, open_orc, require_acid
 from acidsql.orc.schema import (
     CURRENT_TRANSACTION,
@@ -82,6 +83,18 @@ class Kept:
         """Whether each event of a batch with the key columns is kept."""
         current = longs(events.column(CURRENT_TRANSACTION))
         return self.of(RowIds.of(events), current, longs(events.column(OPERATION)))
+
+
+def require_bucket(row_ids: RowIds, bucket: BucketId | None, path: str, what: str) -> None:
+    """CorruptFileError if one of the row ids is not of the bucket that is merged.
+
+    Deletes are looked for in the files of the same bucket alone. ``what`` says what the file does.
+    """
+    if bucket is not None and (bucket_ids(row_ids.bucket_properties) != bucket).any():
+        raise CorruptFileError(
+            f'file "{path}" {what} of another bucket than {bucket}',
+            hint="CHECK TABLE shows all such files.",
+        )
 
 
 @contextmanager

@@ -123,7 +123,7 @@ class Rebalance:
 
     def _gather(self, bucket: BucketId, directory: Path) -> _Bucket:
         path = str(directory / BucketFile(bucket).name)
-        output = replace(self._output(path), compression="lz4")
+        output = replace(self._output(path), compression="lz4", bucket=bucket)
         written = merge_major(
             merge_inputs([f for f in self.inserts if f.bucket_id == bucket], self.storage),
             merge_inputs([f for f in self.deletes if f.bucket_id == bucket], self.storage),

@@ -127,6 +127,18 @@ def test_deletes_of_rows_of_another_bucket_are_refused(
         _ = merge(*([inserts] if merge is merge_major else []), deletes, seen(5), out)
 
 
+@pytest.mark.parametrize("merge", [merge_major, merge_minor_inserts])
+def test_rows_of_another_bucket_are_refused(tmp_path: Path, merge: Any) -> None:
+    """Their deletes lie in the files of their own bucket, so deleted rows would come back."""
+    other = encode_bucket(BucketId(1), StatementId(0))
+    insert_file(tmp_path / "i", 1, [(1, 10), (2, 20)], other)
+    rows = MergeInput(str(tmp_path / "i"), "i")
+    out = replace(output(tmp_path), bucket=BucketId(0))
+    with pytest.raises(CorruptFileError, match='"i" has rows of another bucket than 0'):
+        merge([rows], [], seen(5), out)
+    assert merge([rows], [], seen(5), replace(out, bucket=BucketId(1))).rows == 2
+
+
 def test_nothing_remains(tmp_path: Path, inserts: list[MergeInput]) -> None:
     out = output(tmp_path)
     assert merge_minor_inserts(inserts[2:3], [], seen(5, {4}), out) is None
