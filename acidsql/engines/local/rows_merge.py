@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,11 +67,19 @@ class RowsMerge:
 
 
 def _join_lines(paths: Sequence[str], output: str, storage: Storage) -> None:
-    """Write the lines of the files one after another; a last line without a line feed gets one."""
+    """Write the lines of the files one after another; a last line without a line feed gets one.
+
+    Behind a carriage return, too: the next file may begin with a line feed, which ends a line of
+    its own. Readers pass over a byte order mark only where a file begins (Hadoop LineRecordReader).
+    """
     with Path(output).open("wb") as target:
         for path in paths:
             with storage.open_input(path) as source:
+                mark = len(BOM_UTF8) if source.read(len(BOM_UTF8)) == BOM_UTF8 else 0
+                if source.seek(0, os.SEEK_END) == mark:
+                    continue  # no line
+                source.seek(mark if target.tell() else 0)
                 shutil.copyfileobj(source, target, 1 << 20)
                 source.seek(-1, os.SEEK_END)
-                if source.read(1) not in (b"\n", b"\r"):
+                if source.read(1) != b"\n":
                     target.write(b"\n")
