@@ -16,12 +16,21 @@ from acidsql.model.types import PrimitiveType
 NULL = "\\N"
 """serialization.null.format of LazySimpleSerDe."""
 
+_MARK = "\ufeff"
+"""Hadoop's LineRecordReader passes over it where a file begins."""
+
 
 def encode_lines(table: pa.Table, columns: Sequence[Column], delimiter: str) -> bytes:
     """The rows as lines. InvalidValueError for a value that would be read back as another one."""
     if not table.num_rows:
         return b""
     fields = [_field(table.column(c.name).combine_chunks(), c, delimiter) for c in columns]
+    if pc.any(pc.starts_with(fields[0], _MARK)).as_py():
+        raise InvalidValueError(
+            f'column "{columns[0].name}" has a value that a line of text cannot hold',
+            detail="It begins with a byte order mark (U+FEFF), which readers of a file pass over.",
+            hint="Store the table as ORC or PARQUET.",
+        )
     lines = pc.binary_join_element_wise(*fields, pa.scalar(delimiter, pa.string()))
     return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from acidsql.engines.row_files import RowFormat, RowWriter, read_rows
-from acidsql.errors import ConfigError
+from acidsql.errors import ConfigError, InvalidValueError
 from acidsql.model.table import FileFormat
 from acidsql.orc.adopted import model_file
 from tests.unit.engines.tables import columns
@@ -38,6 +38,16 @@ def test_columns_without_names_are_found_by_position(tmp_path: Path) -> None:
     assert [row for batch in rows for row in batch.to_pylist()] == [
         {"k": 7, "v": "seven", "later": None}
     ]
+
+
+def test_a_line_does_not_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    """Spark and Hive take it for that of the file, if the line is the first one."""
+    writer = RowWriter(
+        str(tmp_path / "f"), RowFormat(columns("v string, w string"), FileFormat.TEXT, "none")
+    )
+    writer.write_rows(pa.record_batch({"v": ["a\ufeff", None], "w": ["\ufeffb", "c"]}))
+    with pytest.raises(InvalidValueError, match='"v" has a value that a line of text cannot hold'):
+        writer.write_rows(pa.record_batch({"v": [None, "\ufeffa"], "w": ["b", "c"]}))
 
 
 @pytest.mark.parametrize("count", [0, 2])
