@@ -23,6 +23,7 @@ from acidsql.model.row_id import RowId
 from acidsql.model.table import Column
 from acidsql.orc.damage import open_local
 from acidsql.orc.event_columns import EventStreams, event_streams
+from acidsql.orc.evolution import current_rows
 from acidsql.orc.footer import NANOSECONDS, PROLEPTIC, FileTail, read_bytes, read_tail
 from acidsql.orc.keys import Flags, KeyTrack, RowIds, key_index
 from acidsql.orc.merge_rows import BATCH_ROWS
@@ -34,6 +35,8 @@ from acidsql.orc.sink import OrcSink
 from acidsql.orc.statistics import file_statistics
 from acidsql.orc.stripe import PRESENT, is_index, read_stripe_footer
 from acidsql.orc.stripe_copy import Form
+from acidsql.orc.types import file_columns
+from acidsql.orc.values import has_stored_lengths
 from acidsql.orc.writer import EventWriter, WrittenFile, acid_metadata, orc_codec
 
 NewValues = Callable[[RowIds], tuple[Flags, pa.Table]]
@@ -90,7 +93,8 @@ class NewVersions:
     """Where the new versions of rows go: a local path, and the row id of the first of them.
 
     ``columns`` and ``codec`` are those of the table. ``values`` is asked for the new values of each
-    stripe. Columns that are set have primitive types, without timestamps.
+    stripe. Columns that are set have primitive types, without timestamps. ``texts`` are columns of
+    char(n) and varchar(n) that are copied, and may have had other types: files do not say a length.
     """
 
     path: str
@@ -98,6 +102,7 @@ class NewVersions:
     columns: tuple[Column, ...]
     codec: str
     values: NewValues
+    texts: tuple[Column, ...] = ()
 
 
 def set_columns(files: Sequence[tuple[Source, str]], new: NewVersions) -> WrittenFile:
@@ -172,7 +177,8 @@ class _Writer:
             there, values = self._new.values(row_ids)
             assert values.num_rows == there.sum(), "each new version has values"
             values = _with_nulls(values, self._new.columns[_count(tail) :])
-            if there.all() and stripe.length >= SMALL_BYTES:
+            is_whole = there.all() and stripe.length >= SMALL_BYTES
+            if is_whole and self._has_texts_of_today(opened, number):
                 self._finish_draft()
                 self._fine |= NANOSECONDS in tail.metadata
                 start = self._grow(stripe.rows)
@@ -181,6 +187,16 @@ class _Writer:
                 self._file.add(source, tail, stripe, statistics, [change])
             elif there.any():
                 self.draft.add(opened, number, there, values, self.track.rows)
+
+    def _has_texts_of_today(self, opened: OrcInput, number: int) -> bool:
+        """Whether texts that may have had other types are stored as their types say now."""
+        there = opened.tail.types[_ROW].names
+        texts = [c for c in self._new.texts if c.name in there]
+        if not texts:
+            return True
+        batch = opened.unverified_stripe(number, [f"{ROW}.{c.name}" for c in texts])
+        rows: Array = batch.column(ROW)
+        return all(has_stored_lengths(rows.field(c.name), c.type) for c in texts)
 
     def finish(self) -> None:
         """Write the tail."""
@@ -231,11 +247,14 @@ class _Draft:
             new = self._new
             self._writer = EventWriter(self._path, new.columns, new.codec, after=last)
         start = used = 0
+        found, columns = file_columns(opened.tail, opened.path), self._new.columns
         for batch in opened.batches(number, BATCH_ROWS):
             some = there[start : start + batch.num_rows]
             start += batch.num_rows
-            old: Array = batch.column(ROW).filter(pa.array(some))
-            rows = pa.RecordBatch.from_arrays(old.flatten(), names=[f.name for f in old.type])
+            old = batch.column(ROW).filter(pa.array(some))
+            # The types are those of the table, but for lengths of texts.
+            now = current_rows(old, found, columns[: len(found)], opened.path)
+            rows = pa.RecordBatch.from_arrays(now.flatten(), names=[f.name for f in now.type])
             changed = values.slice(used, rows.num_rows)
             used += rows.num_rows
             for name in values.schema.names:

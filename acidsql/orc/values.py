@@ -119,6 +119,23 @@ def _text(array: Array, kind: CharType, column: Column) -> Array:
     return pc.utf8_rpad(trimmed, kind.length, " ") if kind.name == "char" else trimmed
 
 
+def has_stored_lengths(array: Array, kind: ColumnType) -> bool:
+    """Whether files store each of these texts so. Types other than char and varchar take any text.
+
+    >>> has_stored_lengths(pa.array(["ab ", None]), CharType("char", 3))
+    True
+    >>> has_stored_lengths(pa.array(["abcd", None]), CharType("varchar", 3))
+    False
+    """
+    if not isinstance(kind, CharType):
+        return True
+    lengths: Array = pc.utf8_length(array)
+    ends: Any = pc.min_max(lengths).as_py()
+    if ends["max"] is None:
+        return True
+    return ends["max"] <= kind.length and (kind.name != "char" or ends["min"] == kind.length)
+
+
 def _longest(array: Array) -> int:
     """The most characters of any value; 0 if there is none."""
     lengths: Array = pc.utf8_length(array)

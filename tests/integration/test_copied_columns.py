@@ -107,6 +107,24 @@ def test_columns_that_are_not_set_stay(table: Session, copied: list[bool], wareh
     assert rows_of(table) == expected(changed)
 
 
+@pytest.mark.parametrize("copied", [0, 1 << 20], indirect=True)
+def test_texts_that_are_cut_stay_so(session: Session, copied: list[bool]) -> None:
+    """Files have no lengths of texts. What a new version shows may not grow with its column."""
+    session.execute(f"CREATE TABLE t (k bigint, a string, c char(3), n int) {ACID}")
+    session.execute("INSERT INTO t SELECT id, 'abcde', 'xyz', 0 FROM range(100)")
+    session.execute("ALTER TABLE t CHANGE COLUMN a a varchar(2)")
+    session.execute("ALTER TABLE t CHANGE COLUMN c c char(1)")
+    assert session.execute("UPDATE t SET n = 1").rows_updated == 100
+    session.execute("ALTER TABLE t CHANGE COLUMN a a varchar(9)")
+    session.execute("ALTER TABLE t CHANGE COLUMN c c char(4)")
+    for _ in range(2):
+        found = session.execute("SELECT DISTINCT a, c, n FROM t").fetchall()
+        assert found == [("ab", "x   ", 1)]
+        session.execute("UPDATE t SET k = k + 1")
+    assert copied == [True] * 3
+    assert session.execute("CHECK TABLE t").fetchall() == []
+
+
 def test_deleted_rows_stay_deleted(table: Session, copied: list[bool], warehouse: Path) -> None:
     """Stripes that lose some rows, one that loses all of them, and one that loses none."""
     table.execute(f"INSERT INTO t {SELECT} FROM range({ROWS}, {ROWS + 50})")

@@ -34,6 +34,7 @@ from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.row_id import RowId
 from acidsql.model.table import Column, Table
+from acidsql.model.types import CharType, walk_types
 from acidsql.orc.footer import FileTail
 from acidsql.orc.set_columns import NewVersions, can_set_columns, set_columns, values_of
 from acidsql.orc.writer import WrittenFile
@@ -79,7 +80,19 @@ class ColumnCopies:
         paths = [file.path for file in files]
         tails = in_threads(lambda path: tail_of(path, target.storage), paths, STORAGE_THREADS)
         alike = can_set_columns(tails, table.columns, target.format.compression)
+        alike = alike and all(map(_is_legible, found._texts))
         return found if alike and found._has_values(tails) else None
+
+    @property
+    def _texts(self) -> tuple[Column, ...]:
+        """The columns that are copied, and whose texts may be longer than their type says.
+
+        Readers cut such texts. They may be there if the column had another type before.
+        """
+        if self.table.is_unchanged:
+            return ()
+        copied = (c for c in self.table.columns if c.name not in self.names)
+        return tuple(c for c in copied if any(isinstance(k, CharType) for k in walk_types(c.type)))
 
     @property
     def _narrow(self) -> Table:
@@ -156,13 +169,18 @@ class ColumnCopies:
         threads = threads_for(parts)
         held = HeldParts(partial(Rows.of, columns=columns, storage=target.storage), threads)
         values = NewValues(parts, columns, held)
-        copying = _Copying(target, self.table.columns, values)
+        copying = _Copying(target, self.table.columns, values, self._texts)
         files = files_of_places(spark, places, copying.file, threads=threads)
         used = {old.home, *(file.directory for file in files)}
         for index, home in homes.items():
             if home not in used:
                 target.storage.remove(target.own(self._partition(index), home))
         return files
+
+
+def _is_legible(column: Column) -> bool:
+    """Whether the texts of the column can be read by its name alone."""
+    return isinstance(column.type, CharType) and "." not in column.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +215,7 @@ class _Copying:
     target: Target
     columns: tuple[Column, ...]
     values: NewValues
+    texts: tuple[Column, ...]
 
     def file(self, place: _Place) -> OutputFile | None:
         """The file, under an attempt's name; None if no row has a new version."""
@@ -204,7 +223,7 @@ class _Copying:
         values = partial(self.values.of, place.partition)
 
         def write(path: str, first: RowId) -> WrittenFile:
-            new = NewVersions(path, first, self.columns, codec, values)
+            new = NewVersions(path, first, self.columns, codec, values, self.texts)
             with ExitStack() as streams:
                 return set_columns([opened_path(p, storage, streams) for p in place.paths], new)
 
