@@ -21,11 +21,12 @@ from acidsql.engines.avro_sink import AvroSink
 from acidsql.engines.parquet_sink import ParquetSink
 from acidsql.engines.text_rows import encode_lines
 from acidsql.errors import ConfigError, StorageError
-from acidsql.layout.arrow import Array
+from acidsql.layout.arrow import Array, DataType
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
 from acidsql.model.types import VOID, CharType, ColumnType
 from acidsql.orc.evolution import current_rows
 from acidsql.orc.footer import NANOSECONDS, FileTail
+from acidsql.orc.nested import with_children
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
@@ -195,12 +196,37 @@ def _named(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:
     found = {name.lower(): index for index, name in enumerate(batch.schema.names)}
     schema = row_schema(columns)
     arrays = [
-        _cut(settled(batch.column(found[c.name])), c.type)
+        _cut(_spelled(settled(batch.column(found[c.name])), schema.field(c.name).type), c.type)
         if c.name in found and c.type != VOID
         else pa.nulls(batch.num_rows, schema.field(c.name).type)
         for c in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, names=[c.name for c in columns])
+
+
+def _spelled(array: Array, wanted: DataType) -> Array:
+    """A `settled` array with the fields of the wanted type, by names in upper or lower case.
+
+    A field that is not there is null. The types of other values stay.
+    """
+    if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
+        there = dict(zip((f.name.lower() for f in array.type), array.flatten(), strict=True))
+        parts = [
+            _spelled(there[f.name.lower()], f.type)
+            if f.name.lower() in there
+            else pa.nulls(len(array), f.type)
+            for f in wanted
+        ]
+        named = [pa.field(f.name, p.type) for f, p in zip(wanted, parts, strict=True)]
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(parts, fields=named, mask=mask)
+    if pa.types.is_map(wanted) and pa.types.is_map(array.type):
+        return with_children(
+            array, [_spelled(array.keys, wanted.key_type), _spelled(array.items, wanted.item_type)]
+        )
+    if pa.types.is_list(wanted) and pa.types.is_list(array.type):
+        return with_children(array, [_spelled(array.values, wanted.value_type)])
+    return array
 
 
 def _cut(texts: Array, kind: ColumnType) -> Array:

@@ -40,6 +40,23 @@ def test_columns_without_names_are_found_by_position(tmp_path: Path) -> None:
     ]
 
 
+def test_fields_of_parquet_are_found_in_upper_and_lower_case(tmp_path: Path) -> None:
+    """As readers find them; a field that the file lacks is null, and another one is left out."""
+    path = str(tmp_path / "000000_0")
+    inner = pa.struct([("B", pa.int32()), ("x", pa.int32()), ("a", pa.string())])
+    values = [[("k", [{"B": 1, "x": 7, "a": "one"}, None])], None, []]
+    kind = pa.map_(pa.string(), pa.list_(inner))
+    more = [{"C": 2}, None, {"C": None}]
+    pq.write_table(pa.table({"V": pa.array(values, kind), "W": more}), path)
+    of = columns("v map<string,array<struct<a:string,b:int,late:date>>>, w struct<c:bigint>")
+    rows = read_rows(path, path, RowFormat(of, FileFormat.PARQUET, "none"))
+    assert [row for batch in rows for row in batch.to_pylist()] == [
+        {"v": [("k", [{"a": "one", "b": 1, "late": None}, None])], "w": {"c": 2}},
+        {"v": None, "w": None},
+        {"v": [], "w": {"c": None}},
+    ]
+
+
 def test_a_line_does_not_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     """Spark and Hive take it for that of the file, if the line is the first one."""
     writer = RowWriter(
