@@ -17,7 +17,8 @@ from acidsql.engines.target import OutputFile, Target, partition_text
 from acidsql.errors import AnalysisError, InvalidValueError, MissingFileError, StorageError
 from acidsql.layout.dir_names import OriginalFile, is_hidden, parse_directory
 from acidsql.model.ids import BucketId, StatementId
-from acidsql.model.table import FileFormat, Table
+from acidsql.model.row_id import BUCKET_ID_MAX
+from acidsql.model.table import FileFormat, Table, TableKind
 from acidsql.orc.evolution import check_convertible
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
@@ -87,7 +88,10 @@ def checked_files(plan: LoadPlan, table: Table, storage: Storage) -> Iterator[tu
             hint="INSERT … SELECT copies rows from one table to another.",
             code=10028,
         )
-    for path in input_files(plan, storage):
+    paths = input_files(plan, storage)
+    if not plan.by_rows:
+        _refuse_many(paths, plan, table)
+    for path in paths:
         if not plan.by_rows:
             _refuse_compressed(path, table)
         with _opened(plan, path, storage) as stream:
@@ -95,6 +99,17 @@ def checked_files(plan: LoadPlan, table: Table, storage: Storage) -> Iterator[tu
             stream.seek(0)
             rows = _checked(stream, path, table)
         yield path, rows, size
+
+
+def _refuse_many(paths: Sequence[str], plan: LoadPlan, table: Table) -> None:
+    """AnalysisError for more files than row ids have buckets: each file becomes one of its own."""
+    most = BUCKET_ID_MAX + 1
+    if table.kind is TableKind.FULL_ACID and len(paths) > most:
+        raise AnalysisError(
+            f"{plan.path} has {len(paths)} files, and a full-ACID table takes {most} at a time",
+            detail="In its row ids the number of a file has 12 bits.",
+            hint="Load them in several statements, or INSERT INTO … SELECT from an external table.",
+        )
 
 
 def input_files(plan: LoadPlan, storage: Storage) -> list[str]:

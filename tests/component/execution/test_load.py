@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import acidsql
+from acidsql.engines.local import load
 from acidsql.errors import AnalysisError, MissingFileError
 from acidsql.session.session import Session
 
@@ -57,3 +58,21 @@ def test_a_file_that_another_session_has_loaded_is_not_loaded_again(
     with pytest.raises(MissingFileError, match="is gone since it was copied"):
         one.execute("COMMIT")
     assert (files(tmp_path, "t"), files(tmp_path, "u")) == ([], ["000000_0"])
+
+
+@pytest.mark.sqlite
+def test_each_file_has_a_number_that_row_ids_can_hold(
+    sessions: tuple[Session, Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "BUCKET_ID_MAX", 1)
+    session, _ = sessions
+    session.execute("CREATE TABLE v (a int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')")
+    for name in "bc":
+        shutil.copy(tmp_path / "given" / "000000_0", tmp_path / "given" / name)
+    with pytest.raises(AnalysisError, match="has 3 files, and a full-ACID table takes 2"):
+        session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path}/given' INTO TABLE v")
+    assert files(tmp_path, "v") == []
+    session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path}/given' INTO TABLE t")
+    (tmp_path / "given" / "c").unlink()
+    session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path}/given' INTO TABLE v")
+    assert files(tmp_path, "v") == ["000000_0", "000001_0"]
