@@ -190,8 +190,8 @@ class _FileCheck:
         """Compare the row index of a stripe with its rows. Of each column one group is named."""
         tail = self.opened.tail
         index = group_statistics(self.source, tail, number, self.opened.path)
-        if len(index) != len(of_stripe) + 1:
-            return  # the statistics of the stripe are of other columns, too
+        if not batch.num_rows or len(index) != len(of_stripe) + 1:
+            return  # no group; or the statistics of the stripe are of other columns, too
         stride = tail.row_index_stride
         groups = [of_stripe]
         if batch.num_rows > stride:
