@@ -1,5 +1,6 @@
 """Files of plain rows that others wrote."""
 
+import datetime as dt
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from acidsql.engines.row_files import RowFormat, RowWriter, read_rows
-from acidsql.errors import ConfigError, InvalidValueError
+from acidsql.errors import ConfigError, InvalidValueError, StorageError
 from acidsql.model.table import FileFormat
 from acidsql.orc.adopted import model_file
+from acidsql.orc.schema import row_schema
 from tests.unit.engines.tables import columns
 
 
@@ -55,6 +57,37 @@ def test_fields_of_parquet_are_found_in_upper_and_lower_case(tmp_path: Path) -> 
         {"v": None, "w": None},
         {"v": [], "w": {"c": None}},
     ]
+
+
+@pytest.mark.parametrize("kind", ["date", "timestamp", "array<date>"])
+@pytest.mark.parametrize(
+    ("metadata", "is_hybrid"),
+    [
+        ({"org.apache.spark.version": "4.0.0", "org.apache.spark.legacyDateTime": ""}, True),
+        ({"org.apache.spark.version": "3.5.1", "org.apache.spark.legacyINT96": ""}, True),
+        ({"org.apache.spark.version": "2.4.8"}, True),
+        ({"org.apache.spark.version": "3.5.1"}, False),
+        ({}, False),
+    ],
+)
+def test_old_days_of_the_hybrid_calendar_are_not_copied_from_parquet(
+    tmp_path: Path, kind: str, metadata: dict[str, str], is_hybrid: bool
+) -> None:
+    """Spark reads them by what the old file says, and the new one does not say it."""
+    path = str(tmp_path / "000000_0")
+    of = columns(f"v {kind}")
+    [arrow] = row_schema(of).types
+    for day, is_old in ((dt.datetime(1500, 1, 1), True), (dt.datetime(1950, 1, 1), False)):
+        value = day if kind == "timestamp" else day.date()
+        stored = pa.timestamp("ms") if kind == "timestamp" else arrow
+        rows = pa.table({"v": pa.array([[value] if "<" in kind else value, None], stored)})
+        pq.write_table(rows.replace_schema_metadata(metadata), path)
+        read = read_rows(path, path, RowFormat(of, FileFormat.PARQUET, "none"))
+        if is_hybrid and is_old:
+            with pytest.raises(StorageError, match="in the hybrid calendar"):
+                list(read)
+        else:
+            assert [batch.num_rows for batch in read] == [2]
 
 
 def test_a_line_does_not_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
