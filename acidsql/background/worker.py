@@ -168,7 +168,7 @@ def _work(
     # Recorded before anything is written, so that a crash is traceable (as in Hive's Worker).
     txns.compaction_started(number, txn.txn_id, highest)
     read = _measured(compaction, snapshot, txn.valid_txns, scope.storage)
-    plan = _plan(compaction, kind, name)
+    plan = _plan(compaction, kind, table)
     if kind is CompactionType.REBALANCE:
         engine.rebalance(plan, snapshot, txn.valid_txns, txn.txn_id, highest)
     else:
@@ -248,30 +248,40 @@ def _has_obsolete(snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage)
     return bool(acid_state(files, snapshot.write_ids, txns, markers, kind).obsolete)
 
 
-def _plan(compaction: Compaction, kind: CompactionType, name: TableName) -> CompactPlan:
+def _plan(compaction: Compaction, kind: CompactionType, table: Table) -> CompactPlan:
     kinds: dict[CompactionType, Literal["minor", "major", "rebalance"]] = {
         CompactionType.MINOR: "minor",
         CompactionType.MAJOR: "major",
         CompactionType.REBALANCE: "rebalance",
     }
     options = compaction.options
+    order = options.order_by if kind is CompactionType.REBALANCE else None
     return CompactPlan(
-        table=name,
+        table=table.name,
         partition=compaction.partition_name,
         type=kinds[kind],
         buckets=options.buckets,
-        order=_order(options.order_by) if options.order_by else (),
+        order=_order(order, table) if order else (),
         properties=tuple(sorted(options.properties.items())),
     )
 
 
-def _order(text: str) -> tuple[SortColumn, ...]:
+def _order(text: str, table: Table) -> tuple[SortColumn, ...]:
+    hint = "Ask for it with other columns."
     try:
-        return parse_sort_order(text)
+        order = parse_sort_order(text)
     except ValueError as error:
         raise UnsupportedStatementError(
-            f"a rebalance sorts by columns only: {error}", hint="Ask for it with other columns."
+            f"a rebalance sorts by columns only: {error}", hint=hint
         ) from error
+    for item in order:
+        if item.column not in {column.name for column in table.columns}:
+            raise UnsupportedStatementError(
+                f'the rebalance is to sort by "{item.column}", which is no column of {table.name}',
+                detail="Perhaps it was renamed after the rebalance was asked for.",
+                hint=hint,
+            )
+    return order
 
 
 def _target(

@@ -53,6 +53,18 @@ def test_the_rows_move_into_new_files(place):
     assert (entry.state.word, entry.highest_write_id) == ("succeeded", 8)
 
 
+def test_the_column_to_sort_by_was_renamed_meanwhile(place):
+    place.session.execute("INSERT INTO t VALUES (1, 'b'), (2, 'a')")
+    place.session.execute("ALTER TABLE t COMPACT 'rebalance' ORDER BY v")
+    place.session.execute("ALTER TABLE t RENAME COLUMN v TO w")
+    before = place.row_ids()
+    assert place.session.run_worker() == 0
+    [entry] = place.store.show_compactions()
+    reason = 'the rebalance is to sort by "v", which is no column of default.t'
+    assert (entry.state.word, entry.error_message) == ("failed", reason)
+    assert place.row_ids() == before
+
+
 def test_a_reader_that_began_before_reads_the_old_files(place):
     place.session.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     with Place(place.root) as other:
