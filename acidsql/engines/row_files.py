@@ -21,16 +21,23 @@ from acidsql.engines.avro_sink import AvroSink
 from acidsql.engines.parquet_sink import ParquetSink
 from acidsql.engines.text_rows import encode_lines
 from acidsql.errors import ConfigError, StorageError
-from acidsql.layout.arrow import Array, DataType
+from acidsql.layout.arrow import Array
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
-from acidsql.model.types import VOID, CharType, ColumnType
+from acidsql.model.types import (
+    VOID,
+    ArrayType,
+    CharType,
+    ColumnType,
+    MapType,
+    StructType,
+)
 from acidsql.orc.evolution import current_rows
 from acidsql.orc.exact import is_timestamp
 from acidsql.orc.footer import NANOSECONDS, SWITCH_DAY, FileTail
 from acidsql.orc.nested import map_leaves, with_children
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
-from acidsql.orc.schema import row_schema
+from acidsql.orc.schema import arrow_type, row_schema
 from acidsql.orc.timestamps import MendedSink
 from acidsql.orc.types import file_columns
 from acidsql.orc.values import fitting, storable
@@ -234,7 +241,7 @@ def _named(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:
     found = {name.lower(): index for index, name in enumerate(batch.schema.names)}
     schema = row_schema(columns)
     arrays = [
-        _cut(_spelled(settled(batch.column(found[c.name])), schema.field(c.name).type), c.type)
+        _seen(settled(batch.column(found[c.name])), c.type)
         if c.name in found and c.type != VOID
         else pa.nulls(batch.num_rows, schema.field(c.name).type)
         for c in columns
@@ -242,34 +249,33 @@ def _named(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names=[c.name for c in columns])
 
 
-def _spelled(array: Array, wanted: DataType) -> Array:
-    """A `settled` array with the fields of the wanted type, by names in upper or lower case.
+def _seen(array: Array, kind: ColumnType) -> Array:
+    """A `settled` array as readers see it in a column of the type; types of numbers stay.
 
-    A field that is not there is null. The types of other values stay.
+    Fields of structs are found in upper and lower case, and one that is not there is null. Texts
+    are cut to the length of a char or varchar, as Hive cuts longer ones in files.
     """
-    if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
-        there = dict(zip((f.name.lower() for f in array.type), array.flatten(), strict=True))
-        parts = [
-            _spelled(there[f.name.lower()], f.type)
-            if f.name.lower() in there
-            else pa.nulls(len(array), f.type)
-            for f in wanted
-        ]
-        named = [pa.field(f.name, p.type) for f, p in zip(wanted, parts, strict=True)]
-        mask = array.is_null() if array.null_count else None
-        return pa.StructArray.from_arrays(parts, fields=named, mask=mask)
-    if pa.types.is_map(wanted) and pa.types.is_map(array.type):
-        return with_children(
-            array, [_spelled(array.keys, wanted.key_type), _spelled(array.items, wanted.item_type)]
-        )
-    if pa.types.is_list(wanted) and pa.types.is_list(array.type):
-        return with_children(array, [_spelled(array.values, wanted.value_type)])
+    match kind:
+        case CharType():
+            cut: Array = pc.utf8_slice_codeunits(array, 0, kind.length)
+            return cut
+        case StructType(fields) if pa.types.is_struct(array.type):
+            return _seen_struct(array, fields)
+        case MapType(key, value) if pa.types.is_map(array.type):
+            return with_children(array, [_seen(array.keys, key), _seen(array.items, value)])
+        case ArrayType(element) if pa.types.is_list(array.type):
+            return with_children(array, [_seen(array.values, element)])
     return array
 
 
-def _cut(texts: Array, kind: ColumnType) -> Array:
-    """The texts, cut to the length of a char or varchar, as Hive cuts longer ones in files."""
-    if not isinstance(kind, CharType):
-        return texts
-    cut: Array = pc.utf8_slice_codeunits(texts, 0, kind.length)
-    return cut
+def _seen_struct(array: Array, fields: Sequence[tuple[str, ColumnType]]) -> Array:
+    there = dict(zip((f.name.lower() for f in array.type), array.flatten(), strict=True))
+    parts = [
+        _seen(there[name.lower()], kind)
+        if name.lower() in there
+        else pa.nulls(len(array), arrow_type(kind))
+        for name, kind in fields
+    ]
+    named = [pa.field(name, part.type) for (name, _), part in zip(fields, parts, strict=True)]
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(parts, fields=named, mask=mask)

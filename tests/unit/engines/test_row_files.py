@@ -21,12 +21,14 @@ def test_text_is_no_longer_than_its_column(tmp_path: Path, kind: FileFormat) -> 
     """A compaction of loaded files would otherwise refuse them, or bring more than a query saw."""
     path = str(tmp_path / "000000_0")
     write = pa_orc.write_table if kind is FileFormat.ORC else pq.write_table
-    write(pa.table({"v": ["äöüß", None, "x"], "s": ["long text", "", None]}), path)
-    rows = read_rows(path, path, RowFormat(columns("v varchar(3), s string"), kind, "none"))
+    nested = [[{"w": "äöüß"}, None], None, []]
+    write(pa.table({"v": ["äöüß", None, "x"], "s": ["long text", "", None], "n": nested}), path)
+    of = columns("v varchar(3), s string, n array<struct<w:varchar(2)>>")
+    rows = read_rows(path, path, RowFormat(of, kind, "none"))
     assert [row for batch in rows for row in batch.to_pylist()] == [
-        {"v": "äöü", "s": "long text"},
-        {"v": None, "s": ""},
-        {"v": "x", "s": None},
+        {"v": "äöü", "s": "long text", "n": [{"w": "äö"}, None]},
+        {"v": None, "s": "", "n": None},
+        {"v": "x", "s": None, "n": []},
     ]
 
 
