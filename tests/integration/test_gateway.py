@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812
 
 from acidsql.engines.spark.gateway import by_gateway, java_classes, java_texts
-from acidsql.engines.spark.select import select
+from acidsql.engines.spark.java_calls import JavaCalls
+from acidsql.engines.spark.select import select, select_where, with_column
 
 
 def test_a_class_is_found_and_asked_for_once(spark: Any) -> None:
@@ -71,3 +73,37 @@ def test_a_class_that_this_spark_lacks(
         caplog.clear()
         assert by_gateway(spark, make, "all is read") is None
         assert "this Spark's classes are unknown: all is read" in caplog.text
+
+
+@pytest.mark.parametrize("gateway", [True, False])
+def test_a_computed_column(spark: Any, gateway: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where names are not unique, or no names of SQL."""
+    if not gateway:
+        monkeypatch.setattr("acidsql.engines.spark.gateway.java_classes", lambda spark: None)
+    frame = spark.range(4).selectExpr("id AS `a.b`", "id * 2 AS c", "id * 3 AS C")
+    found = with_column(frame, "`a.b` + 1 AS more", "more > 3")
+    assert found.columns == ["a.b", "c", "C", "more"]
+    assert [tuple(row) for row in found.collect()] == [(3, 6, 9, 4)]
+
+
+@pytest.mark.parametrize("has_beside", [True, False])
+def test_columns_of_some_rows(spark: Any, has_beside: bool) -> None:
+    java = java_classes(spark)
+    assert java is not None
+    calls = JavaCalls(java, spark)
+    beside = calls.column(calls.expression("c < 10")) if has_beside else None
+    frame = spark.range(6).selectExpr("id AS `a.b`", "id * 2 AS c")
+    found = select_where(frame, ["c AS x", "`a.b`"], "`a.b` > 2 and c is not null", beside)
+    assert found.columns == ["x", "a.b"]
+    rows = [(6, 3), (8, 4), (10, 5)]
+    assert [tuple(row) for row in found.collect()] == rows[: 2 if has_beside else 3]
+
+
+def test_columns_of_some_rows_without_a_gateway(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.gateway.java_classes", lambda spark: None)
+    frame = spark.range(6).selectExpr("id AS `a.b`", "id * 2 AS c")
+    for beside, rows in ((None, [(6,), (8,), (10,)]), (F.col("c") < 10, [(6,), (8,)])):
+        found = select_where(frame, ["c AS x"], "`a.b` > 2 and c is not null", beside)
+        assert [tuple(row) for row in found.collect()] == rows

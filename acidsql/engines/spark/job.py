@@ -22,6 +22,7 @@ from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.query_plan import expected_bytes, has_shuffle, may_grow
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
 from acidsql.engines.spark.row_size import beyond_guess, is_costly, rows_left, rows_max
+from acidsql.engines.spark.select import select, with_column
 from acidsql.engines.spark.settings import configured
 from acidsql.engines.spark.sql import run_sql
 from acidsql.engines.spark.view import view_frame
@@ -239,10 +240,10 @@ def handed_out(
         beyond = beyond_guess(frame.schema)
         if beyond is not None and is_costly(beyond):
             name = unlike(frame.columns, _BEYOND)
-            first, beyond = first.selectExpr("*", f"{beyond} as {name}"), name
+            first, beyond = select(first, ["*", f"{beyond} as {name}"]), name
         left = rows_left(beyond, width, share, rows_min)
         name = unlike(frame.columns, LEFT)
-        return first.selectExpr("*", f"{left} as {name}").where(f"{name} <= 0")
+        return with_column(first, f"{left} as {name}", f"{name} <= 0")
 
 
 def unlike(columns: Sequence[str], name: str) -> str:

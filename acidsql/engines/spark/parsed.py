@@ -26,7 +26,7 @@ def frame_over(
     spark: SparkSession,
     query: str,
     plans: Sequence[Any],
-    expressions: Mapping[str, Any] | None = None,
+    expressions: Mapping[str, Any],
 ) -> Any:
     """Spark's frame of a query that mentions the plans by their `source_name`.
 

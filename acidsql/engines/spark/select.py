@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_texts
@@ -18,12 +18,19 @@ def select(frame: DataFrame, texts: Sequence[str]) -> DataFrame:
     """As ``frame.selectExpr(*texts)``, which calls the JVM once for each of the texts."""
     found = None
     if len(texts) > 1 and not any("\0" in text for text in texts):
-        found = by_gateway(
-            frame.sparkSession,
-            lambda java: frame._jdf.selectExpr(java_texts(java, texts)),
-            "each column is handed to Spark by itself",
-        )
-    return frame.selectExpr(*texts) if found is None else type(frame)(found, frame.sparkSession)
+        found = _over(frame, lambda java: frame._jdf.selectExpr(java_texts(java, texts)))
+    return frame.selectExpr(*texts) if found is None else found
+
+
+def with_column(frame: DataFrame, text: str, condition: str) -> DataFrame:
+    """The rows with a computed column more, for which a condition on it holds.
+
+    Spark analyses it once. Each call of PySpark's methods is an analysis.
+    """
+    rows = f"SELECT *, {text} FROM {source_name(0)}"  # noqa: S608 - a text of ours
+    query = f"SELECT * FROM ({rows}) WHERE {condition}"  # noqa: S608
+    found = _over(frame, lambda java: _frame_over(java, frame, query))
+    return frame.selectExpr("*", text).where(condition) if found is None else found
 
 
 def below_offset(frame: DataFrame, condition: str) -> DataFrame:
@@ -39,17 +46,13 @@ def below_offset(frame: DataFrame, condition: str) -> DataFrame:
 def select_where(
     frame: DataFrame, texts: Sequence[str], condition: str, beside: Column | None
 ) -> DataFrame:
-    """As `select` of the rows `below_offset`, for which ``beside`` holds, too.
+    """As `select` of the rows `below_offset`, for which ``beside`` holds, too; analysed once.
 
-    Spark analyses it once. Each call of PySpark's methods is an analysis.
+    ``beside`` is of `JavaCalls.column`, if there is a gateway.
     """
-    found = by_gateway(
-        frame.sparkSession,
-        lambda java: _selected(java, frame, texts, condition, beside),
-        "a scan is analysed step by step",
-    )
+    found = _over(frame, lambda java: _selected(java, frame, texts, condition, beside))
     if found is not None:
-        return type(frame)(found, frame.sparkSession)
+        return found
     rows = below_offset(frame, condition)
     return select(rows if beside is None else rows.where(beside), texts)
 
@@ -68,5 +71,16 @@ def _selected(
         expressions[_BESIDE] = classes.expression(beside._jc)
     rows = f"{source_name(0)} WHERE {condition} OFFSET 0"
     query = f"SELECT {', '.join(texts)} FROM {rows}"  # noqa: S608 - names are quoted
+    return _frame_over(java, frame, query, expressions)
+
+
+def _frame_over(
+    java: JavaClasses, frame: DataFrame, query: str, expressions: Mapping[str, Any] | None = None
+) -> Any:
     plans = [frame._jdf.logicalPlan()]
-    return frame_over(java, frame.sparkSession, query, plans, expressions)
+    return frame_over(java, frame.sparkSession, query, plans, expressions or {})
+
+
+def _over(frame: DataFrame, make: Callable[[JavaClasses], Any]) -> DataFrame | None:
+    found = by_gateway(frame.sparkSession, make, "a query is analysed step by step")
+    return None if found is None else type(frame)(found, frame.sparkSession)

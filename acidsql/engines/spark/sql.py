@@ -53,7 +53,7 @@ def _by_plans(
     names = {source: source_name(number) for number, source in enumerate(frames)}
     plans = [_named(java, frame, names[source]) for source, frame in frames.items()]
     try:
-        found = frame_over(java, spark, text.render(names.__getitem__), plans)
+        found = frame_over(java, spark, text.render(names.__getitem__), plans, {})
     except java_errors(name="Py4JJavaError"):
         return None  # PySpark has no exception for it: the other way tells what it is
     except Exception as error:
