@@ -8,7 +8,8 @@ from typing import Any
 from acidsql.errors import ConfigError
 from acidsql.model.names import TableName
 from acidsql.ports.engine import RowSource
-from acidsql.session.parameters import check_text, require_count, require_mapping_of_names
+from acidsql.session.parameters import require_count, require_mapping_of_names
+from acidsql.session.plain_value import plain_value
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
 from acidsql.statements.insert import GivenSource, Insert, PartitionValue
 
@@ -23,9 +24,8 @@ def insert_of_rows(
     arguments: dict[str, Any] = {_ROWS: source}
     values = []
     for number, (column, value) in enumerate(partition.items(), 1):
-        if isinstance(value, str):
-            check_text(value, f'the value of partition column "{column}"')
-        arguments[f"_{number}"] = value
+        what = f'the value of partition column "{column}"'
+        arguments[f"_{number}"] = plain_value(value, what)
         values.append(PartitionValue(_identifier(column), Fragment.of_parameter(f"_{number}")))
     columns = tuple(map(_identifier, source.columns))
     statement = Insert(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acidsql.errors import AnalysisError, ConfigError
+from acidsql.session.plain_value import plain_value
 
 Args = Mapping[str, Any] | Sequence[Any] | None
 """Values for parameters: a mapping for ``:name``, a sequence for each ``?`` in order."""
@@ -15,7 +16,7 @@ def named_arguments(args: Args) -> dict[str, Any]:
     """The values of the parameters by name; the n-th ``?`` is called ``_n``.
 
     Raises AnalysisError for anything but a mapping of names, a sequence or an array, and for a
-    string that is not valid Unicode.
+    value that `plain_value` refuses.
 
     >>> named_arguments([7])
     {'_1': 7}
@@ -41,10 +42,7 @@ def named_arguments(args: Args) -> dict[str, Any]:
         )
     else:
         named = {f"_{number}": value for number, value in enumerate(args, 1)}
-    for name, value in named.items():
-        if isinstance(value, str):
-            check_text(value, f'parameter "{name}"')
-    return named
+    return {name: plain_value(value, f'parameter "{name}"') for name, value in named.items()}
 
 
 def require_text(value: object, what: str) -> None:

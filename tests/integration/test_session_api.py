@@ -10,6 +10,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from IPython.core.interactiveshell import InteractiveShell
@@ -187,6 +189,15 @@ def test_values_of_every_kind_are_bound(session):
     names = dict(zip("ibdtmxnz", row, strict=True))
     session.execute("UPDATE k SET d = :d, m = :m, n = :n WHERE i = :i AND d = :d", names)
     assert session.execute("SELECT * FROM k").fetchall() == [row, row]
+
+
+def test_a_time_of_numpy_is_no_number(session):
+    moments = [np.datetime64("2026-12-31T12:00:00", "ns"), pd.NaT, np.longdouble("0.5")]
+    sql = "SELECT typeof(?), ?"
+    kinds = [session.execute(sql, [value, value]).fetchone() for value in moments[:2]]
+    assert kinds == [("timestamp_ntz", datetime.datetime(2026, 12, 31, 12)), ("void", None)]
+    with pytest.raises(acidsql.AnalysisError, match="no SQL value for longdouble"):
+        session.execute("SELECT ?", moments[2:])
 
 
 def test_args_must_be_a_list_or_a_dict(table):

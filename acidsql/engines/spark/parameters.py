@@ -6,8 +6,6 @@ import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from acidsql.errors import AnalysisError
 from acidsql.model.types import DECIMAL_DIGITS_MAX
 
@@ -44,8 +42,6 @@ def _literal(value: Any) -> Column:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     match value:
-        case np.generic():
-            return _literal(value.item())
         case datetime.datetime() if value.tzinfo is not None:
             utc = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
             return F.expr(f"timestamp_ltz'{utc.isoformat(' ')}Z'")
