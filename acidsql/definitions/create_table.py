@@ -97,7 +97,7 @@ def make_table(
     chosen = statement.location is not None
     with scope.transaction() as txn:
         if statement.replaces:
-            scope.release(lambda held: held == table.name)
+            scope.release(lambda held: held == table.name, moves=True)
         txn.lock(creation_locks(table.name))
         old = find_replaced(table.name, scope, statement.target) if statement.replaces else None
         if old is not None:
@@ -160,7 +160,7 @@ def drop_table(statement: DropTable | DropMaterializedView, scope: Scope) -> Res
             return Result("drop", message=f"{name} is a view: nothing was dropped")  # as in Hive
         find_dropped(statement, scope)
         with scope.transaction() as txn:
-            scope.release(lambda held: held == name)
+            scope.release(lambda held: held == name, moves=True)
             txn.lock(drop_locks(name))
             # The table may have been dropped, or made anew, while the statement waited.
             table = find_dropped(statement, scope)

@@ -70,7 +70,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     query = query_parameters(statement.query, seen, scope) if statement.is_materialized else {}
     with scope.transaction() as txn:
         if statement.table.replaces:
-            scope.release(lambda held: held == name)
+            scope.release(lambda held: held == name, moves=True)
         if not is_plain:
             txn.write_id(name)  # before the lock, whose request records an INSERT
         txn.lock(creation_locks_as(name, plan, is_plain=is_plain))

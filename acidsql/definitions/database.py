@@ -86,7 +86,7 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
     """
     name = statement.name.name.lower()
     with scope.transaction() as txn:
-        scope.release(lambda table: table.database == name)
+        scope.release(lambda table: table.database == name, moves=True)
         txn.lock(database_drop_locks(name))
         if statement.if_exists and name not in scope.store.databases():
             return Result("drop", message=f"database {name} does not exist")

@@ -29,7 +29,7 @@ def rename_table(statement: RenameTable, scope: Scope, *, is_temporary: bool = F
     home = _home(table, table.name, scope)
     parent = _home(table, name, scope)
     with scope.transaction() as txn:
-        scope.release(lambda held: held == table.name)
+        scope.release(lambda held: held == table.name, moves=True)
         txn.lock(renaming_locks(table.name, name))
         now = scope.store.table(table.name)
         if is_taken(scope.store, name):

@@ -33,6 +33,9 @@ class Leases:
     def __init__(self, supervisor: Supervisor | None = None) -> None:
         self._supervisor = supervisor or Supervisor()
         self._held: dict[OpenTxn, frozenset[TableName]] = {}
+        self._moved: weakref.WeakKeyDictionary[OpenTxn, frozenset[TableName]] = (
+            weakref.WeakKeyDictionary()
+        )
         self._guard = threading.Lock()
         # Its put may be called from a finalizer (its documentation says so).
         self._queue: SimpleQueue[Work | None] = SimpleQueue()
@@ -72,12 +75,23 @@ class Leases:
         with self._guard:
             return any(table in names for names in self._held.values())
 
-    def release_table(self, holds: Callable[[TableName], bool]) -> None:
-        """End every transaction that pins a table for which ``holds`` is true."""
+    def release_table(self, holds: Callable[[TableName], bool], *, moves: bool = False) -> None:
+        """End every transaction that pins a table for which ``holds`` is true.
+
+        With ``moves`` the table leaves its directory, which another one may get.
+        """
         with self._guard:
             doomed = [txn for txn, names in self._held.items() if any(map(holds, names))]
+            if moves:
+                for txn in doomed:
+                    self._moved[txn] = frozenset(filter(holds, self._held[txn]))
         for txn in doomed:
             self.release(txn)
+
+    def moved(self, txn: OpenTxn) -> frozenset[TableName]:
+        """The tables of a transaction that left their directories while it pinned them."""
+        with self._guard:
+            return self._moved.get(txn, frozenset())
 
     def settle(self) -> None:
         """Wait until the transactions of owners collected before this call are released."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from acidsql.errors import SnapshotExpiredError
 from acidsql.execution.leases import Leases
 from acidsql.execution.reading import Reading
 from acidsql.execution.result import Result, text_rows
@@ -15,8 +18,9 @@ from acidsql.planner.planner import make_plan
 from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.ports.engine import Engine, Frame
+from acidsql.ports.store import Store
 from acidsql.statements import Query
-from acidsql.txn.transaction import TxnOpener
+from acidsql.txn.transaction import OpenTxn, TxnOpener
 
 
 def run_query(
@@ -33,10 +37,26 @@ def run_query(
     """
     frame, reading = read_frame(statement, block, open_txn, scope, engine, leases)
     result = Result(
-        "select", frame, txn_id=reading.txn.txn_id, release=lambda: leases.release(reading.pin)
-    )
+        "select", frame, txn_id=reading.txn.txn_id, release=lambda: leases.release(reading.pin),
+        require_own_files=partial(_require_own_files, reading.pin, leases, scope.store),
+    )  # fmt: skip
     leases.release_with(result, reading.pin)
     return result
+
+
+def _require_own_files(pin: OpenTxn, leases: Leases, store: Store) -> None:
+    """SnapshotExpiredError if another table may lie where the session's own statement made room.
+
+    Its files may have the very names of those that were to be read.
+    """
+    for name in leases.moved(pin):
+        if store.find_table(name) is not None:
+            raise SnapshotExpiredError(
+                f"the rows that this result was to read of table {name} are gone",
+                detail="A statement of this session that drops, renames or replaces the table came"
+                " before, and its files may be those of another table now.",
+                hint="Read the rows before, for example with fetchall().",
+            )
 
 
 def describe_query(

@@ -98,6 +98,8 @@ class Result:
     been computed without ``df`` being taken, the cleaner keeps the files it reads.
 
     ``place_error`` gives an error that the rows meet its place in the statement.
+    ``require_own_files``, called after rows were computed, raises an error if they may come from
+    the files of another table.
 
     ``metrics`` of a MERGE are Delta Lake's counters, such as ``numTargetRowsInserted``; other
     statements have none.
@@ -119,6 +121,7 @@ class Result:
         txn_id: int | None = None,
         write_ids: Mapping[str, int] | None = None,
         release: Callable[[], object] | None = None,
+        require_own_files: Callable[[], object] = lambda: None,
     ) -> None:
         self.kind = kind
         self.message = message
@@ -137,6 +140,7 @@ class Result:
         self.place_error: Callable[[SqlError], None] = lambda error: None
         self._frame = frame
         self._release = release
+        self._require_own_files = require_own_files
         self._batches: RowBatches | None = None
         self._ready: deque[tuple[Any, ...]] = deque()
         self._given = 0
@@ -267,7 +271,9 @@ class Result:
         try:
             with self._placed():
                 while len(self._ready) == before:
-                    self._ready.extend(next(self._batches))
+                    rows = next(self._batches)
+                    self._require_own_files()
+                    self._ready.extend(rows)
                     if self._batches.computed:
                         self._let_go_of_files()
         except StopIteration:
@@ -283,7 +289,9 @@ class Result:
     def _fetched(self, fetch: Callable[[], T]) -> T:
         try:
             with self._placed():
-                return fetch()
+                fetched = fetch()
+            self._require_own_files()
+            return fetched
         finally:
             # After `fetchone` some rows may not be computed yet.
             if self._batches is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from acidsql.model.names import TableName
 from acidsql.planner.names import Names
@@ -34,6 +35,16 @@ class Bounds:
 UNBOUNDED = Bounds()
 
 
+class Release(Protocol):
+    """Ends this session's own unfinished reads of the tables that it is asked about.
+
+    With ``moves`` the tables leave their directories, which others may get.
+    """
+
+    def __call__(self, holds: Callable[[TableName], bool], *, moves: bool = False) -> None:
+        """Release the reads of each table for which ``holds`` is true."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The ports, what names mean, and the user.
@@ -52,7 +63,7 @@ class Scope:
     warehouse: str
     user: str
     transaction: Callable[[], AbstractContextManager[OpenTxn]]
-    release: Callable[[Callable[[TableName], bool]], None]
+    release: Release
     arguments: Arguments
     settings: Settings
     types: Callable[[SqlText], list[str]]

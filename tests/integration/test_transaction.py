@@ -161,6 +161,35 @@ def test_a_lazy_frame_that_the_transactions_own_overwrite_left_without_a_lock(
         unread.fetchall()
 
 
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["DROP TABLE t", f"CREATE TABLE t (id int, v int) {ACID}"],
+        ["ALTER TABLE t RENAME TO moved", f"CREATE TABLE t (id int, v int) {ACID}"],
+        [f"CREATE OR REPLACE TABLE t (id int, v int) {ACID}"],
+        [
+            f"CREATE OR REPLACE TABLE t {ACID} AS SELECT 1 AS id, 1 AS v",
+            "DROP TABLE t",
+            f"CREATE TABLE t (id int, v int) {ACID}",
+        ],
+    ],
+    ids=["drop", "rename", "replace", "replace and drop"],
+)
+def test_a_lazy_frame_shows_no_rows_of_another_table(
+    table: Session, statements: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
+    unread = [table.execute("SELECT * FROM t") for _ in range(3)]
+    read = table.execute("SELECT * FROM t")
+    read.fetchone()
+    for statement in [*statements, "INSERT INTO t VALUES (1, 1), (2, 2)"]:
+        table.execute(statement)
+    for result, fetch in zip(unread, ("fetchall", "fetchone", "arrow"), strict=True):
+        with pytest.raises(acidsql.SnapshotExpiredError, match="gone"):
+            getattr(result, fetch)()
+    assert read.fetchall() == [(2, 20)]
+
+
 def test_closing_the_session_rolls_back(warehouse: Path, spark: Any, table: Session) -> None:
     with acidsql.connect(warehouse, spark=spark) as session:
         session.execute("BEGIN")
