@@ -36,13 +36,19 @@ with acidsql.connect(sys.argv[1]) as session:
 assert found[0].range(3).count() == 3, "somebody else's session was stopped"
 assert found[0].conf.get("spark.sql.shuffle.partitions") == "7", "its settings were changed"
 session = acidsql.connect(sys.argv[1], spark=found[0])
+unread, read = session.execute("SELECT 1"), session.execute("SELECT id FROM range(100000)")
+read.fetchone()
 found[0].stop()
-try:
-    session.execute("SELECT 1")
-except acidsql.ExecutionError as error:
-    assert "stopped" in error.message, error
-else:
-    raise AssertionError("a stopped session")
+for ask in [
+    lambda: session.execute("SELECT 1"), unread.fetchall, unread.fetchone, unread.arrow,
+    unread.pandas, read.fetchall,
+]:
+    try:
+        ask()
+    except acidsql.AcidSqlError as error:
+        assert "stopped" in error.message or "was closed, or failed" in error.message, error
+    else:
+        raise AssertionError("a stopped session")
 session.close()
 """
 OWN = """

@@ -49,6 +49,14 @@ def require_own_spark() -> None:
         )
 
 
+def is_stopped(session: SparkSession) -> bool:
+    """Whether stop() was called on the session or on its context."""
+    context = getattr(session, "_sc", None)
+    if context is not None:
+        return getattr(context, "_jsc", None) is None
+    return bool(getattr(session, "is_stopped", False))
+
+
 def java_errors(*others: type[Exception], name: str = "Py4JError") -> tuple[type[Exception], ...]:
     """The exceptions to catch: py4j's error of this name, and ``others``.
 

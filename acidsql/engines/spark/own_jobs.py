@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.gateway import is_stopped
+from acidsql.errors import ExecutionError
 from acidsql.model.progress import UNWATCHED, Progress
 
 if TYPE_CHECKING:
@@ -43,6 +45,11 @@ def own_jobs(
     After the block the caller's jobs have their tags, group and other properties again. Blocks are
     not nested. Over Spark Connect the client itself ends interrupted jobs.
     """
+    if is_stopped(spark):
+        raise ExecutionError(
+            "the SparkSession of these rows has been stopped",
+            hint="Read rows before their session is closed.",
+        )
     if getattr(spark, "_jvm", None) is None:
         with progress.during(phase):
             yield

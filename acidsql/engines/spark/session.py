@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from acidsql.engines.spark.errors import clear_errors, first_line, is_gone
 from acidsql.engines.spark.gateway import (
     has_parents_spark,
+    is_stopped,
     java_classes,
     java_errors,
     require_own_spark,
@@ -149,7 +150,7 @@ class SparkHolder:
             self._on_start()
             self._options.apply(self._start())
         assert self._session is not None
-        if _is_stopped(self._session):
+        if is_stopped(self._session):
             raise ExecutionError(
                 "the SparkSession of this session has been stopped",
                 hint="Connect again, with a SparkSession that runs.",
@@ -233,20 +234,12 @@ def _running() -> SparkSession | None:
             session = SparkSession.active()
         except PySparkRuntimeError:
             return None
-    return None if _is_stopped(session) else session
-
-
-def _is_stopped(session: SparkSession) -> bool:
-    """Whether stop() was called on the session or on its context."""
-    context = getattr(session, "_sc", None)
-    if context is not None:
-        return getattr(context, "_jsc", None) is None
-    return bool(getattr(session, "is_stopped", False))
+    return None if is_stopped(session) else session
 
 
 def _has_ended(session: SparkSession) -> bool:
     """Whether the session is stopped, or its Java process cannot be reached."""
-    if _is_stopped(session):
+    if is_stopped(session):
         return True
     try:
         session.conf.get("spark.app.id", None)
