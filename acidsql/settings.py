@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from acidsql.errors import ConfigError
 from acidsql.model.table import POSITIONAL_EVOLUTION
 from acidsql.txn.compaction_need import DELTA_COUNT, DELTA_SHARE, Thresholds
-from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.policy import LONGEST_S, TxnPolicy
 
 _UNITS = {
     "": 1.0,
@@ -367,6 +367,9 @@ def kind_of(key: str) -> str:
 def duration_s(key: str, text: str) -> float:
     """Seconds of a time in Hive's notation. ConfigError for another text.
 
+    A longer time than `LONGEST_S`, such as Java's longest in milliseconds, means "never", and is
+    that time.
+
     >>> duration_s("hive.txn.timeout", "5min"), duration_s("hive.txn.timeout", "1500ms")
     (300.0, 1.5)
     """
@@ -377,7 +380,7 @@ def duration_s(key: str, text: str) -> float:
         raise ConfigError(
             f'"{text}" is not a time for {key}', hint='Write it like "300s" or "5min".'
         )
-    return float(match[1]) * _UNITS[unit]
+    return min(float(match[1]) * _UNITS[unit], LONGEST_S)
 
 
 def _absolute(warehouse: str) -> str:

@@ -23,6 +23,7 @@ from acidsql.cli.connection import (
 from acidsql.cli.service_log import FORMATS, logging_to_stdout
 from acidsql.errors import AcidSqlError, DependencyError
 from acidsql.process.supervisor import Supervisor
+from acidsql.txn.policy import LONGEST_S
 
 if TYPE_CHECKING:
     from acidsql.service.service import Service
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 @click.option(
     "--interval",
     "interval_s",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0, max=LONGEST_S, min_open=True),
     metavar="S",
     help="Seconds between two looks of workers and cleaner."
     " [default: 5, and hive.compactor.cleaner.run.interval]",

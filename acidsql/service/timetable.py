@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acidsql.errors import ConfigError
+from acidsql.txn.policy import LONGEST_S
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceTimes:
@@ -15,6 +18,8 @@ class ServiceTimes:
     hive.compactor.worker.timeout: how long one compaction may take. ``lease_s``
     (acidsql.service.lease) is how long a service that has died keeps others from its work, beyond
     the time of its next round.
+
+    ConfigError for a time that is negative, no number, or longer than `LONGEST_S`.
     """
 
     check_s: float = 300.0
@@ -24,6 +29,14 @@ class ServiceTimes:
     reap_s: float = 180.0
     work_limit_s: float = 86_400.0
     lease_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            seconds = getattr(self, name)
+            if not 0 <= seconds <= LONGEST_S:  # NaN is in no range
+                raise ConfigError(
+                    f"{name} must be a number of seconds from 0 to {LONGEST_S:g}, not {seconds}"
+                )
 
 
 class Timetable:

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 from acidsql.txn.entities import CompactionState
 
+LONGEST_S = 100 * 366 * 86_400.0
+"""A hundred years: the longest time that is counted with. Threads and stores know no endless one.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class TxnPolicy:

@@ -11,7 +11,7 @@ from acidsql.errors import ConfigError
 from acidsql.service.timetable import ServiceTimes
 from acidsql.settings import KNOWN, Settings, duration_s
 from acidsql.txn.compaction_need import Thresholds
-from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.policy import LONGEST_S, TxnPolicy
 
 CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.txn.timeout": ("90s", "txn_timeout_s", 90.0),
@@ -140,6 +140,11 @@ def test_a_service_that_is_none() -> None:
 )  # fmt: skip
 def test_times_as_hive_writes_them(text: str, seconds: float) -> None:
     assert duration_s("hive.txn.timeout", text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["9223372036854775807ms", "9" * 400, "36601d"])
+def test_a_time_that_means_never(text: str) -> None:
+    assert duration_s("hive.txn.timeout", text) == LONGEST_S
 
 
 @pytest.mark.parametrize("text", ["", "s", "-1s", "5 weeks", "1m30s", "soon"])

@@ -110,8 +110,8 @@ def test_without_prometheus_client_http_says_what_to_install(acidsql, connection
 
 @pytest.mark.parametrize(
     "options",
-    [("--interval", "0"), ("--workers", "0"), ("--log-format", "xml"), ("--once", "--http", "1"),
-     ("--once", "--workers", "2")],
+    [("--interval", "0"), ("--interval", "inf"), ("--workers", "0"), ("--log-format", "xml"),
+     ("--once", "--http", "1"), ("--once", "--workers", "2")],
 )  # fmt: skip
 def test_what_is_wrong_usage(acidsql, connection, options):
     assert acidsql("service", *options).exit_code == 1
