@@ -22,7 +22,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.display import DisplayHandle, display
 
 import acidsql
@@ -48,7 +48,8 @@ _FLAG = re.compile(r"\s*--must-exist(?=\s|$)")
 _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*<<")
 _PARAMETER = re.compile(
     r"""
-    '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`   # strings and quoted names
+    (?<!\w)[rR](?:'[^']*'|"[^"]*")                      # strings without escapes
+    | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`   # strings and quoted names
     | --[^\n]* | /\*.*?\*/ | ::                         # comments and casts
     | (?<![\w\])`]):(?P<name>[^\W\d]\w*)                # a parameter, not the field of a variant
     """,
@@ -108,11 +109,13 @@ class AcidSqlMagics(Magics):
     _session: Session | None = None
 
     @line_cell_magic
+    @no_var_expand  # IPython would put Python's values into the text of the SQL
     def acidsql(self, line: str, cell: str | None = None) -> None:
         """Run SQL: ``%acidsql [--connect WAREHOUSE [OPTION]…] [name <<] [SQL]``.
 
         The options are ``--metastore URL``, and ``--must-exist`` to fail if there is no warehouse
-        yet instead of making one.
+        yet instead of making one. In their values, ``$name`` and ``{name}`` are variables of the
+        notebook, as in other magics.
 
         ``%%acidsql`` runs its cell, a script. ``:name`` takes the value of the notebook's variable
         of that name. ``name <<`` stores the last result in a variable instead of showing it.
@@ -141,7 +144,8 @@ class AcidSqlMagics(Magics):
                 "--must-exist without --connect", hint="Use --connect WAREHOUSE --must-exist."
             )
         if request.connect is not None:
-            self._connect(request.connect, request.metastore, must_exist=request.must_exist)
+            metastore = request.metastore and self._expanded(request.metastore)
+            self._connect(self._expanded(request.connect), metastore, must_exist=request.must_exist)
         text = request.sql if cell is None else cell
         if text.strip():
             self._run(text, request.target)
@@ -193,6 +197,11 @@ class AcidSqlMagics(Magics):
             return session.execute(sql, args or None, line=line, column=column, variables=True)
 
         return run_script(text, execute)
+
+    def _expanded(self, text: str) -> str:
+        assert self.shell is not None
+        expanded: str = self.shell.var_expand(text)  # type: ignore[no-untyped-call]
+        return expanded
 
     def _names(self) -> dict[str, Any]:
         assert self.shell is not None

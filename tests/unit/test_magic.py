@@ -192,6 +192,22 @@ def test_parameters_come_from_the_notebook_when_they_appear(shell, session):
     assert [args for _, args, _, _ in session.executed] == [{"wanted": 7}, None]
 
 
+@pytest.mark.parametrize("text", ["{name}", "$name", "{{x}}", "$$x", '{"a": 1}', "${name}"])
+def test_the_text_of_sql_is_what_was_written(shell, session, text: str):
+    shell.user_ns.update(name="other", x=1, a=2)
+    shell.run_cell(f"%acidsql SELECT '{text}'")
+    shell.run_cell(f"%%acidsql\nSELECT '{text}'")
+    assert [found[0] for found in session.executed] == [f"SELECT '{text}'"] * 2
+
+
+def test_options_take_variables_of_the_notebook(shell, session, connections):
+    shell.user_ns.update(place="/data/w", store="s")
+    shell.run_cell("%acidsql --connect $place --metastore {store}: SELECT '$place'")
+    [(warehouse, metastore, connected, _)] = connections
+    assert (warehouse, metastore) == ("/data/w", "s:")
+    assert [found[0] for found in connected.executed] == ["SELECT '$place'"]
+
+
 def test_an_error_is_told_without_traceback(shell, session):
     session.answers = {"a": FakeResult()}
     with capture_output() as captured:
@@ -268,6 +284,7 @@ def test_sql_may_begin_with_a_comment():
         ("x::int, v:field, f():y, a[0]:z, `c`:w", set()),
         (r"""':a' ":b" `:c` 'it\':s' '' :d""", {"d"}),
         ("-- :a\n/* :b\n:c */ :d", {"d"}),
+        (r"""r'\' || :a || R"\" || ':b' || for'\':c'""", {"a"}),
         (":1, : a, :größe", {"größe"}),
     ],
 )
