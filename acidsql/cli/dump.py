@@ -37,9 +37,13 @@ def dump_command(paths: tuple[str, ...], names: bool) -> None:
 
 def files_below(path: Path) -> Iterator[Path]:
     """The file itself, or the visible data files below a directory, in the order of their paths."""
-    if not path.exists():
+    try:
+        exists, is_directory = path.exists(), path.is_dir()
+    except OSError as error:
+        raise StorageError(f"cannot be read: {error.strerror}") from error
+    if not exists:
         raise MissingFileError("no such file or directory")
-    if not path.is_dir():
+    if not is_directory:
         yield path
         return
     for file in sorted(path.rglob("*")):

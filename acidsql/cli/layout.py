@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -190,6 +191,7 @@ def _files(table: Path) -> Files:
     for path in table.rglob("*"):
         name = path.relative_to(table)
         if path.is_file() and not path.name.startswith("."):
-            status = path.stat()
-            found[name.as_posix()] = (status.st_size, status.st_mtime_ns)
+            with suppress(FileNotFoundError):  # a cleaner may have removed it
+                status = path.stat()
+                found[name.as_posix()] = (status.st_size, status.st_mtime_ns)
     return found

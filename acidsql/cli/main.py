@@ -1,23 +1,24 @@
 """The command ``acidsql`` and its exit statuses.
 
 0: done. 1: wrong usage, or a fault of acidsql itself. 2: the store or Spark cannot be reached.
-3: a statement or file failed. 130: interrupted.
+3: a statement or file failed, or its output could not be written. 130: interrupted.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
-from acidsql.cli.connection import error_text
+from acidsql.cli.connection import FAILED_STATUS, error_text
 from acidsql.cli.dump import dump_command
 from acidsql.cli.run import run_command
 from acidsql.cli.service import service_command
-from acidsql.errors import AcidSqlError
+from acidsql.errors import AcidSqlError, StorageError
 
 USAGE_STATUS = 1
 INTERNAL_STATUS = 1
@@ -42,6 +43,7 @@ class AcidSqlGroup(click.Group):
 
         if not standalone_mode:
             return run()
+        _replace_closed_streams()
         try:
             status = run()
         except click.ClickException as error:
@@ -53,7 +55,43 @@ class AcidSqlGroup(click.Group):
         except AcidSqlError as error:  # from closing the session: commands print their own errors
             click.echo(error_text(error), err=True)
             sys.exit(INTERNAL_STATUS)
+        except (OSError, UnicodeEncodeError) as error:
+            if not _is_of_output(error):
+                raise
+            click.echo(error_text(_unprinted(error)), err=True)
+            sys.stdout = _nowhere()  # what it still holds cannot be written at exit, either
+            sys.exit(FAILED_STATUS)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _replace_closed_streams() -> None:
+    """Let what is printed go nowhere where the caller has closed standard output or error.
+
+    Python has None in their places. A script must not end at its first row for that.
+    """
+    sys.stdout, sys.stderr = (sys.stdout or _nowhere()), (sys.stderr or _nowhere())
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")  # open until the process ends
+
+
+def _is_of_output(error: OSError | UnicodeEncodeError) -> bool:
+    """Whether standard output may be to blame: errors of files, which have names, never are."""
+    return isinstance(error, UnicodeEncodeError) or (
+        error.errno is not None and error.filename is None
+    )
+
+
+def _unprinted(error: OSError | UnicodeEncodeError) -> AcidSqlError:
+    if isinstance(error, UnicodeEncodeError):
+        missing = ascii(error.object[error.start])
+        return StorageError(
+            "standard output cannot be written",
+            detail=f"Its encoding {error.encoding} has no character {missing}.",
+            hint="Set PYTHONIOENCODING=utf-8.",
+        )
+    return StorageError("standard output cannot be written", detail=f"{error.strerror}.")
 
 
 def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:

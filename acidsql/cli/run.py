@@ -225,6 +225,8 @@ def _scripts(sources: tuple[str | Inline, ...]) -> Iterator[Script]:
             inline += 1
             yield Script(f"<-e {inline}>", source.sql)
         elif source == "-":
+            if sys.stdin is None:
+                raise click.UsageError("Standard input is closed.")
             if sys.stdin.isatty():
                 click.echo("Reading SQL from the terminal; Ctrl-D ends it.", err=True)
             yield Script("<stdin>", _decode("<stdin>", sys.stdin.buffer.read()))

@@ -54,6 +54,12 @@ def test_a_missing_path(acidsql, tmp_path: Path):
     assert done.stderr == f"{tmp_path}/no: error: no such file or directory\n"
 
 
+def test_a_name_that_no_file_can_have(acidsql):
+    done = acidsql("dump", "a" * 300)
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert done.stderr == f"{'a' * 300}: error: cannot be read: File name too long\n"
+
+
 def test_a_corrupt_file(acidsql, tmp_path: Path):
     file = tmp_path / "bucket_00000"
     file.write_text("good\ncorrupt\n")

@@ -440,6 +440,46 @@ def test_nothing_to_run_at_a_terminal_is_wrong_usage(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def in_shell(command: str, tmp_path, **variables: str):
+    """A command of a shell in which ``acidsql`` is the command."""
+    return subprocess.run(
+        ["sh", "-c", command.replace("acidsql", f"{sys.executable} -m acidsql")],
+        capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False,
+        env={**os.environ, **variables},
+    )  # fmt: skip
+
+
+TABLE = "CREATE TABLE t (id int COMMENT 'größe'); DESCRIBE t; CREATE TABLE u (id int)"
+
+
+@pytest.mark.parametrize("format", ["table", "csv"])
+def test_what_the_encoding_of_standard_output_lacks(tmp_path, format):
+    done = in_shell(
+        f'acidsql run --format {format} -e "{TABLE}"', tmp_path, PYTHONIOENCODING="ascii"
+    )
+    assert done.returncode == 3
+    assert done.stderr.endswith(
+        "acidsql: error: standard output cannot be written\n"
+        "Its encoding ascii has no character '\\xf6'.\n"
+        "Hint: Set PYTHONIOENCODING=utf-8.\n"
+    )
+
+
+def test_standard_output_that_is_full(tmp_path):
+    done = in_shell(f'acidsql run -e "{TABLE}" > /dev/full', tmp_path)
+    assert done.returncode == 3
+    assert "error: standard output cannot be written\nNo space left on device." in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_streams_that_are_closed(tmp_path):
+    assert in_shell(f'acidsql run -e "{TABLE}" >&- 2>&-', tmp_path).returncode == 0
+    done = in_shell("acidsql run - <&-", tmp_path)
+    assert (done.returncode, "Standard input is closed." in done.stderr) == (1, True)
+    done = in_shell("acidsql run -e 'SHOW TABLES' --format csv", tmp_path)
+    assert done.stdout == "tab_name\nt\nu\n"
+
+
 def test_nobody_watches_where_standard_error_is_no_terminal(acidsql, session):
     session.answers = {"a": FakeResult(message="done")}
     assert acidsql("run", "-e", "a").stderr == ""
