@@ -35,8 +35,10 @@ def cell_text(value: object) -> str:
             return timestamp_text(value)
         case date():
             return value.isoformat()
-        case _:
+        case None | bool() | int() | Decimal() | dict() | list() | tuple():
             return json_text(value)
+        case _:  # a time of day, an interval; a variant, whose text is JSON
+            return str(value)
 
 
 def json_text(value: object) -> str:

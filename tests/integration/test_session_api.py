@@ -219,6 +219,12 @@ def test_rows_in_every_form(table):
     assert [tuple(row) for row in table.execute(sql).df.collect()] == rows
 
 
+def test_an_empty_array_without_a_type_as_arrow(table):
+    sql = "SELECT array() AS a, map('k', null) AS m, map() AS e, named_struct('x', array()) AS s"
+    [row] = table.execute(sql).arrow().to_pylist()
+    assert row == {"a": [], "m": [("k", None)], "e": [], "s": {"x": []}}
+
+
 def test_fetching_goes_on_where_it_stopped(table):
     result = table.execute("SELECT id FROM t ORDER BY id")
     assert result.fetchone() == (1,)

@@ -110,9 +110,18 @@ def relaxed(frame: DataFrame) -> DataFrame:
 def relaxed_type(kind: DataType) -> DataType:
     """The type with every field of a struct nullable, at any depth.
 
-    Elements of an array and values of a map stay what they are: a null array or map has none.
+    Elements of an array and values of a map stay what they are: a null array or map has none. Those
+    of an empty array or map without a type become nullable, since Arrow's type of NULL is. The keys
+    of such a map, which are never null, become texts.
     """
-    from pyspark.sql.types import ArrayType, MapType, StructField, StructType  # noqa: PLC0415
+    from pyspark.sql.types import (  # noqa: PLC0415
+        ArrayType,
+        MapType,
+        NullType,
+        StringType,
+        StructField,
+        StructType,
+    )
 
     match kind:
         case StructType():
@@ -120,10 +129,13 @@ def relaxed_type(kind: DataType) -> DataType:
                 [StructField(f.name, relaxed_type(f.dataType), True, f.metadata) for f in kind]
             )
         case ArrayType():
-            return ArrayType(relaxed_type(kind.elementType), kind.containsNull)
+            nullable = kind.containsNull or isinstance(kind.elementType, NullType)
+            return ArrayType(relaxed_type(kind.elementType), nullable)
         case MapType():
             value = relaxed_type(kind.valueType)
-            return MapType(relaxed_type(kind.keyType), value, kind.valueContainsNull)
+            nullable = kind.valueContainsNull or isinstance(value, NullType)
+            key = StringType() if isinstance(kind.keyType, NullType) else kind.keyType
+            return MapType(relaxed_type(key), value, nullable)
         case _:
             return kind
 

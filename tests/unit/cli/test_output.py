@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 import pytest
@@ -102,6 +102,19 @@ def test_json_values():
         "ok": True,
     }
     assert set(nulls.values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(time(12, 34, 5, 600), "12:34:05.000600"), (timedelta(hours=1), "1:00:00")],
+)
+def test_a_time_of_day_or_an_interval_has_no_quotes_in_a_cell(value: object, text: str):
+    def shown(format: str) -> str:
+        return printed(format, FakeResult(["a"], [(value,)]))[0]
+
+    assert (shown("csv"), shown("tsv")) == (f"a\r\n{text}\r\n", f"a\n{text}\n")
+    assert f"| {text} |" in shown("table")
+    assert shown("jsonl") == f'{{"a":"{text}"}}\n'
 
 
 def test_json_of_no_rows():

@@ -26,3 +26,9 @@ def test_structs_inside_of_arrays_and_maps_are_found() -> None:
 def test_a_type_without_structs_stays_itself() -> None:
     kind = T.MapType(T.StringType(), T.ArrayType(T.DecimalType(5, 2), False), False)
     assert relaxed_type(kind) == kind
+
+
+def test_what_is_null_by_its_type_may_be_null() -> None:
+    void = T.NullType()
+    assert relaxed_type(T.ArrayType(void, False)) == T.ArrayType(void, True)
+    assert relaxed_type(T.MapType(void, void, False)) == T.MapType(T.StringType(), void, True)
