@@ -99,7 +99,7 @@ def _shown(array: Array, row: int) -> str:
 
 def _convert(array: Array, kind: ColumnType) -> Array:
     wanted = arrow_type(kind)
-    array = _plain(array)
+    array = plain_form(array)
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), wanted)
     match kind:
@@ -119,14 +119,15 @@ def _convert(array: Array, kind: ColumnType) -> Array:
             return _PRIMITIVES[name](array, wanted)
 
 
-def _plain(array: Array) -> Array:
+def plain_form(array: Array) -> Array:
     """The values without dictionaries, runs and views, which are forms and no types."""
     kind = array.type
     if pa.types.is_dictionary(kind):
-        return _plain(array.dictionary_decode())
+        # Not dictionary_decode(), which knows no views, such as polars' categories.
+        return pc.take(plain_form(array.dictionary), array.indices)
     if pa.types.is_run_end_encoded(kind):
         decode: Any = pc
-        return _plain(decode.run_end_decode(array))
+        return plain_form(decode.run_end_decode(array))
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
         return array.cast(pa.string())
     if _is_bytes(kind) and kind != pa.binary():

@@ -115,10 +115,10 @@ class Frames(ABC):
         """Make rows usable as a source under a name. The name hides a table of the same name, and
         takes the place of a temporary view.
 
-        ``frame`` is a Spark or pandas DataFrame, or an Arrow table, record batch, reader or other
-        object that gives an Arrow stream. Rows of pandas and Arrow are copied now, which starts
-        Spark. The index of a pandas frame is no column, and its NaN becomes NULL. AnalysisError for
-        anything else.
+        ``frame`` is a DataFrame of Spark, pandas or polars, or an Arrow table, record batch, reader
+        or other object that gives an Arrow stream. Rows other than Spark's are copied now, which
+        starts Spark. The index of a pandas frame is no column, and its NaN becomes NULL.
+        AnalysisError for anything else, and for times with nanoseconds, which SQL has not.
         """
         self._check_open()
         require_text(name, "the name of a frame")

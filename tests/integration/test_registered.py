@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -34,6 +35,7 @@ class Stream:
         pytest.param(
             lambda: TABLE.set_column(1, "v", TABLE["v"].dictionary_encode()), id="dictionary"
         ),
+        pytest.param(lambda: pl.from_arrow(TABLE), id="polars"),
     ],
 )
 def test_a_source_of_rows(session, frame):
@@ -56,6 +58,25 @@ def test_merge_from_pandas(session):
     )
     assert (merged.rows_updated, merged.rows_inserted) == (1, 1)
     assert sorted(session.execute("SELECT * FROM t").fetchall()) == [(1, "new"), (2, "b")]
+
+
+def test_types_that_spark_has_not(session):
+    values = {
+        "u8": (pa.array([255], pa.uint8()), 255),
+        "u32": (pa.array([2**32 - 1], pa.uint32()), 2**32 - 1),
+        "u64": (pa.array([2**64 - 1], pa.uint64()), 2**64 - 1),
+        "half": (pa.array([np.float16(0.5)], pa.float16()), 0.5),
+        "day": (pa.array([86_400_000], pa.date64()), datetime.date(1970, 1, 2)),
+        "runs": (pa.RunEndEncodedArray.from_arrays([1], ["a"]), "a"),
+        "views": (pa.array([["a"]], pa.large_list(pa.string_view())), ["a"]),
+        "fields": (pa.array([{"x": b"a"}], pa.struct({"x": pa.binary_view()})), (b"a",)),
+        "at": (pa.array([1000], pa.timestamp("ns")), datetime.datetime(1970, 1, 1, 0, 0, 0, 1)),
+    }
+    session.register("odd", pa.table({name: array for name, (array, _) in values.items()}))
+    assert session.execute("SELECT * FROM odd").fetchone() == tuple(v for _, v in values.values())
+    words = pl.DataFrame({"x": pl.Series(["a"], dtype=pl.Categorical), "y": [["b"]], "z": [b"c"]})
+    session.register("words", words)
+    assert session.execute("SELECT * FROM words").fetchall() == [("a", ["b"], b"c")]
 
 
 def test_types_of_pandas(session):
@@ -88,10 +109,11 @@ def test_types_of_pandas(session):
         None,
         pd.DataFrame({"a": [1, "x"]}),
         pd.Series([1]),
-        pa.table({"a": pa.array([1], pa.uint64())}),
-        pa.table({"a": pa.array([1.0], pa.float16())}),
+        pd.DataFrame({"a": [2**70]}),
+        pa.table({"a": pa.array([1], pa.timestamp("ns"))}),
+        pa.table({"a": pa.array([1], pa.date64())}),
     ],
-    ids=["list", "None", "mixed", "series", "uint64", "float16"],
+    ids=["list", "None", "mixed", "series", "huge", "nanoseconds", "date with time"],
 )
 def test_what_has_no_rows_for_spark_is_refused(session, frame):
     with pytest.raises(AnalysisError, match=f'cannot register a {type(frame).__name__} as "x"'):

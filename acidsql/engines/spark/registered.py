@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from acidsql.engines.conversion import plain_form
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.errors import AcidSqlError, AnalysisError
+from acidsql.layout.arrow import Array, DataType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,14 +31,14 @@ def registered_frame(name: str, frame: Any, spark: Callable[[], SparkSession]) -
         table = _arrow_table(frame)
         if table is not None:
             return local_frame(spark(), table)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         detail = str(error)
     except AcidSqlError as error:
         detail = error.message
     raise AnalysisError(
         f'cannot register a {type(frame).__name__} as "{name}"',
         detail=detail,
-        hint="Pass a DataFrame of Spark or pandas, or an Arrow table, batch or reader."
+        hint="Pass a DataFrame of Spark, pandas or polars, or an Arrow table, batch or reader."
         if detail is None
         else "Convert the column first, or pass a Spark DataFrame.",
     )
@@ -57,9 +59,53 @@ def _arrow_table(frame: Any) -> pa.Table | None:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """The table without dictionaries, which are pandas' categories: Spark knows none."""
-    fields = [
-        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-        for field in table.schema
+    """The table in types that Spark knows. ArrowInvalid for a value that would lose something.
+
+    Dictionaries are pandas' categories, views the texts of polars. Spark itself would cut
+    nanoseconds off.
+    """
+    plain = [
+        pa.chunked_array([_plain_chunk(chunk) for chunk in column.chunks], _chunk_type(column))
+        for column in table.columns
     ]
-    return table.cast(pa.schema(fields))
+    return pa.table(plain, names=table.schema.names)
+
+
+def _chunk_type(column: Any) -> DataType:
+    return _plain_chunk(pa.nulls(0, column.type)).type
+
+
+def _plain_chunk(array: Array) -> Array:
+    array = plain_form(array)
+    return array.cast(_plain_type(array.type))
+
+
+_PLAIN: Mapping[DataType, DataType] = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+    pa.string_view(): pa.string(),
+    pa.binary_view(): pa.binary(),
+}
+"""Types that Spark lacks, and what holds their values. `plain_form` has no views, but inside."""
+
+
+def _plain_type(kind: DataType) -> DataType:
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_list(kind):
+        return pa.list_(_plain_field(kind.value_field))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_plain_field(kind.value_field))
+    if pa.types.is_struct(kind):
+        return pa.struct([_plain_field(field) for field in kind])
+    return kind
+
+
+def _plain_field(field: Any) -> Any:
+    return field.with_type(_plain_type(field.type))

@@ -58,6 +58,7 @@ def rows(session: Session, name: str) -> list[tuple[Any, ...]]:
         pa.table({"v": ["a", None], "k": [1, 2]}),
         pa.table({"v": ["a", None], "k": [1, 2]}).to_reader(1),
         pd.DataFrame({"k": [1.0, 2.0], "V": ["a", None]}),
+        pl.DataFrame({"k": [1, 2], "v": pl.Series(["a", None], dtype=pl.Categorical)}),
         pl.DataFrame({"k": [1, 2], "v": ["a", None]}),
     ],
 )
