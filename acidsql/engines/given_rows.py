@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from acidsql.errors import AnalysisError, ExecutionError
 from acidsql.layout.arrow import Array, DataType
 from acidsql.model.table import Column
 from acidsql.ports.engine import RowSource
+from acidsql.process.loaded import is_loaded_type
 
 BATCH_ROWS = 65_536
 """How many rows a batch has at most: so many are checked, converted and written at a time."""
@@ -105,8 +105,7 @@ def given_rows(data: Any) -> RowSource:
         return _of_columns({name: _values(name, v) for name, v in data.items()})
     if isinstance(data, _PYTHON):
         return _of_dicts(data)
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(data, pandas.DataFrame):
+    if is_loaded_type(data, "pandas", "DataFrame"):
         return _of_pandas(data)
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
@@ -214,8 +213,7 @@ def _of_columns(columns: Mapping[Any, Values]) -> ColumnRows:
 def _values(name: str, values: Any) -> Values:
     if isinstance(values, _PYTHON):
         return list(values)
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(values, pandas.Series):
+    if is_loaded_type(values, "pandas", "Series"):
         return _series(name, values)
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values

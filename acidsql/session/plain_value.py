@@ -7,13 +7,13 @@ is its name, and ``isoformat`` of a Timestamp of pandas may have nanoseconds.
 from __future__ import annotations
 
 import datetime
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from acidsql.errors import AnalysisError
+from acidsql.process.loaded import loaded
 
 _BASES: tuple[tuple[type, Any], ...] = (
     (bool, lambda value: value),
@@ -68,8 +68,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_missing(value: Any) -> bool:
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and (value is pandas.NaT or value is pandas.NA)
+    return value is not None and any(value is loaded("pandas", name) for name in ("NaT", "NA"))
 
 
 def _of_python(value: Any) -> Any:

@@ -53,7 +53,9 @@ from acidsql.txn.transaction import TxnOpener, transaction
 class Session(Frames, BackgroundWork):
     """Runs statements on a warehouse with its store and an engine. A context manager.
 
-    Made by `acidsql.connect`. Several threads may run statements at the same time.
+    Made by `acidsql.connect`. Several threads may run statements at the same time. A transaction
+    that one of them has begun is that of the session, so statements of the others are part of it:
+    a thread that needs transactions of its own needs a session of its own, as by `beside`.
     """
 
     def __init__(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from acidsql.engines.conversion import plain_form
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.layout.arrow import Array, DataType
+from acidsql.process.loaded import is_loaded_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,8 +46,7 @@ def registered_frame(name: str, frame: Any, spark: Callable[[], SparkSession]) -
 
 def _arrow_table(frame: Any) -> pa.Table | None:
     """The rows as an Arrow table, or None. pandas' index is no column, its NaN and NaT are NULL."""
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(frame, pandas.DataFrame):
+    if is_loaded_type(frame, "pandas", "DataFrame"):
         return _plain(pa.Table.from_pandas(frame, preserve_index=False))
     if isinstance(frame, pa.RecordBatch):
         return _plain(pa.Table.from_batches([frame]))
