@@ -35,7 +35,7 @@ def named_arguments(args: Args) -> dict[str, Any]:
                     f"a name in args must be a string, not {_kind(name)}",
                     hint="Pass values for ? in a list.",
                 )
-    elif not isinstance(args, Sequence) and not hasattr(args, "__array__"):
+    elif not isinstance(args, Sequence) and not _is_row(args):
         raise AnalysisError(
             f"args must be a list or a dict, not {_kind(args)}",
             hint="Pass list(args), with the values in the order of the parameters.",
@@ -43,6 +43,12 @@ def named_arguments(args: Args) -> dict[str, Any]:
     else:
         named = {f"_{number}": value for number, value in enumerate(args, 1)}
     return {name: plain_value(value, f'parameter "{name}"') for name, value in named.items()}
+
+
+def _is_row(args: Any) -> bool:
+    """Whether it is an array, or a column of a frame. A frame is none: a loop gives its names."""
+    shape = getattr(args, "shape", ())
+    return hasattr(args, "__array__") and isinstance(shape, tuple) and len(shape) == 1
 
 
 def require_text(value: object, what: str) -> None:
