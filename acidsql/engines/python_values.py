@@ -22,6 +22,7 @@ from acidsql.model.types import (
     walk_types,
 )
 from acidsql.orc.nested import has_leaf
+from acidsql.process.loaded import is_missing
 
 _ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
@@ -29,13 +30,15 @@ _ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)
 def python_array(values: Sequence[Any], column: Column, first: int = 0) -> Array:
     """The values as an array, which need not be of the column's type yet.
 
-    ``first`` is the number of the first row. InvalidValueError, with the row, for values that are
-    not of one type.
+    ``first`` is the number of the first row. pandas' NaT and NA are null. InvalidValueError, with
+    the row, for values that are not of one type.
     """
     kind = column.type
     try:
         return _array(values, kind)
     except _ERRORS as error:
+        if _any(values, is_missing):
+            return python_array([_without_missing(value) for value in values], column, first)
         row = first_refused(
             len(values), lambda start, end: _array(values[start:end], kind), _ERRORS
         )
@@ -125,6 +128,15 @@ def _is_datetime(value: Any) -> bool:
 
 def _has_nanoseconds(value: Any) -> bool:
     return isinstance(value, datetime.datetime) and bool(getattr(value, "nanosecond", 0))
+
+
+def _without_missing(value: Any) -> Any:
+    """The value with None for each NaT and NA in it."""
+    if isinstance(value, Mapping):
+        return {k: _without_missing(v) for k, v in value.items()}
+    if _is_sequence(value):
+        return [_without_missing(v) for v in value]
+    return None if is_missing(value) else value
 
 
 def _without_dates(value: Any) -> Any:

@@ -17,6 +17,11 @@ def loaded(package: str, name: str) -> Any:
     return getattr(sys.modules.get(package), name, None)
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value is pandas' NaT or NA."""
+    return value is not None and any(value is loaded("pandas", name) for name in ("NaT", "NA"))
+
+
 def is_loaded_type(value: object, package: str, name: str) -> bool:
     """Whether a value is of a class of a package, which is not imported for that."""
     kind = loaded(package, name)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from acidsql.errors import AnalysisError
-from acidsql.process.loaded import loaded
+from acidsql.process.loaded import is_missing
 
 _BASES: tuple[tuple[type, Any], ...] = (
     (bool, lambda value: value),
@@ -64,11 +64,7 @@ def _plain(value: Any) -> Any:
             return bytes(value)
         case np.generic():
             value = value.item()
-    return None if _is_missing(value) else _of_python(value)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is not None and any(value is loaded("pandas", name) for name in ("NaT", "NA"))
+    return None if is_missing(value) else _of_python(value)
 
 
 def _of_python(value: Any) -> Any:

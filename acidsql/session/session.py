@@ -199,7 +199,8 @@ class Session(Frames, BackgroundWork):
         object that gives an Arrow stream, a list of dicts, or a dict of columns. Its columns are
         those of the table by name, in any case. A column of the table that it lacks becomes NULL,
         one that the table lacks is an error. ``partition`` gives partition columns one value for
-        all rows. A reader is read batch by batch, so it may have more rows than memory.
+        all rows. pandas' NaT and NA are NULL. A reader is read batch by batch, so it may have more
+        rows than memory.
 
         ``overwrite`` replaces rows as INSERT OVERWRITE does. ``retries`` is that of `execute`; a
         reader can be read once only, so there it must be 0.

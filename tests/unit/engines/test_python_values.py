@@ -36,6 +36,15 @@ def test_maps_are_entries_at_any_depth() -> None:
     ]
 
 
+def test_what_pandas_calls_missing_is_null() -> None:
+    assert read([pd.NaT, NOON, pd.NA], "timestamp").to_pylist() == [None, NOON, None]
+    assert read([pd.NA, 1], "int").to_pylist() == [None, 1]
+    rows = [{"f": [pd.NaT, DAY]}, {"f": pd.NA}, pd.NA]
+    found = read(rows, "struct<f:array<date>>").to_pylist()
+    assert found == [{"f": [None, DAY]}, {"f": None}, None]
+    assert read([{"k": pd.NA}], "map<string,int>").to_pylist() == [[{"key": "k", "value": None}]]
+
+
 def test_integers_of_any_size_are_decimals() -> None:
     found = read([2**70, Decimal("0.5"), None], "decimal(38,1)")
     assert found.to_pylist() == [Decimal(2**70), Decimal("0.5"), None]
@@ -51,6 +60,7 @@ def test_integers_of_any_size_are_decimals() -> None:
         ([{"a": 1}, {3: 1}], "struct<a:int>"),
         ([Decimal(1), Decimal("NaN")], "decimal(5,0)"),
         ([{"a": 1}, [5]], "map<string,int>"),
+        (["a", 1, pd.NA], "string"),
     ],
 )
 def test_values_of_no_one_type(values: list[Any], kind: str) -> None:
