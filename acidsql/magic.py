@@ -157,11 +157,11 @@ class AcidSqlMagics(Magics):
         if session.new_warehouse is not None:
             made = hide(session.new_warehouse, session.new_warehouse)
             print(f"Made a new warehouse, {made}.")  # noqa: T201 - the cell's output
-        if self._session is not None:
-            self._session.close()
-            atexit.unregister(self._session.close)
-        self._session = session
+        before, self._session = self._session, session
         atexit.register(session.close)
+        if before is not None:
+            atexit.unregister(before.close)
+            before.close()
 
     def _run(self, text: str, target: str | None) -> None:
         session = self._session if self._session is not None else acidsql.default_session()

@@ -238,6 +238,19 @@ def test_connect(shell, session, connections):
     assert session.executed == []
 
 
+def test_a_session_that_fails_to_close_is_left(shell, session, connections, monkeypatch):
+    def fail() -> None:
+        raise TableNotFoundError("the store is gone")
+
+    run(shell, "%acidsql --connect /data/w")
+    [(_, _, old, _)] = connections
+    monkeypatch.setattr(old, "close", fail)
+    shell.run_cell("%acidsql --connect other")
+    run(shell, "%acidsql a")
+    (_, _, new, _) = connections[1]
+    assert len(new.executed) == 1
+
+
 def test_connect_to_what_must_exist(shell, session, connections, capsys):
     shell.run_cell("%acidsql --connect /data/w --must-exist a").raise_error()
     shell.run_cell("%acidsql --must-exist --connect w").raise_error()
