@@ -103,6 +103,11 @@ class Leases:
             # SystemExit may have ended the thread.
             self.start()
 
+    def wait(self, timeout_s: float) -> None:
+        """Wait until the work that was queued is done, at most this long."""
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+
     def soon(self, work: Work) -> None:
         """Queue work for the thread of the leases. May be called from a finalizer."""
         self._queue.put(work)

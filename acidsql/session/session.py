@@ -32,6 +32,7 @@ from acidsql.ports.store import Store
 from acidsql.process.forks import Home
 from acidsql.service.inline import InlineService
 from acidsql.service.timetable import ServiceTimes
+from acidsql.session.at_exit import leaves_at_exit
 from acidsql.session.background_work import BackgroundWork
 from acidsql.session.configuration import Configuration
 from acidsql.session.dispatch import Dispatch
@@ -117,9 +118,11 @@ class Session(Frames, BackgroundWork):
         )  # fmt: skip
         self._closed = False
         self._home = Home("session", self)
-        weakref.finalize(
-            self, _close_later, self._transactions, leases, self._inline, self._temporary_tables
+        self._end_later = partial(
+            _close_later, self._transactions, leases, self._inline, self._temporary_tables
         )
+        weakref.finalize(self, self._end_later).atexit = False
+        leaves_at_exit(self)
 
     def _base_scope(self) -> Scope:
         """It keeps nothing of the session but its parts."""
@@ -325,6 +328,15 @@ class Session(Frames, BackgroundWork):
             self._engine.close()
             if not self._borrows_store:
                 self._store.close()
+
+    def leave(self, timeout_s: float) -> None:
+        """What a process does at its end with a session that nobody has closed. No error is raised.
+
+        Ends transactions and drops temporary tables; waits for that at most ``timeout_s`` seconds.
+        """
+        if not self._closed and self._home.is_here:
+            self._end_later()
+            self._leases.wait(timeout_s)
 
     def __enter__(self) -> Session:
         return self
