@@ -200,6 +200,25 @@ def test_a_time_of_numpy_is_no_number(session):
         session.execute("SELECT ?", moments[2:])
 
 
+@pytest.mark.parametrize(
+    "value",
+    [[1, 2**31], [-(2**63), 0], [1, 2], [None, None], {"a": 1, "b": 2**40}, {}, []],
+    ids=repr,
+)
+def test_lists_and_dicts_of_one_type_are_bound(session, value):
+    assert session.execute("SELECT :v", {"v": value}).fetchall() == [(value,)]
+
+
+@pytest.mark.parametrize(
+    ("value", "mixed"),
+    [([1, None], "NoneType and int"), ([True, 1], "bool and int"), ({"a": 1, "b": "x"}, "int and")],
+    ids=repr,
+)
+def test_lists_and_dicts_of_several_types_are_refused(session, value, mixed):
+    with pytest.raises(acidsql.AnalysisError, match=f'"v" cannot be bound: .* mixes {mixed}'):
+        session.execute("SELECT :v", {"v": value})
+
+
 def test_args_must_be_a_list_or_a_dict(table):
     with pytest.raises(acidsql.AnalysisError, match="list or a dict"):
         table.execute("SELECT ?", "x")

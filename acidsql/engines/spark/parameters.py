@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 
-_BIGINTS = 1 << 63
+_INTS, _BIGINTS = 1 << 31, 1 << 63
 
 
 def bound(name: str, value: Any) -> Column:
@@ -25,6 +26,12 @@ def bound(name: str, value: Any) -> Column:
             f'parameter "{name}" cannot be bound: {error}',
             hint=f"Spark's numbers have up to {DECIMAL_DIGITS_MAX} digits."
             " Pass a float or a string.",
+        ) from None
+    except _MixedError as error:
+        raise AnalysisError(
+            f'parameter "{name}" cannot be bound: a list or dict mixes {error}',
+            hint="Spark takes values of one type, none of them None, together. Bind them one by"
+            " one, or convert them first.",
         ) from None
     except Exception as error:
         raise AnalysisError(
@@ -50,13 +57,36 @@ def _literal(value: Any) -> Column:
         case datetime.date():
             return F.expr(f"date'{value.isoformat()}'")
         case list() | tuple():
-            return F.array(*map(_literal, value))
+            return F.array(*_alike(value))
         case dict():
-            return F.create_map(*(_literal(part) for item in value.items() for part in item))
+            pairs = zip(_alike(list(value)), _alike(list(value.values())), strict=True)
+            return F.create_map(*(part for pair in pairs for part in pair))
         case Decimal() | int() if not isinstance(value, bool):
             return F.lit(_number(value))
         case _:
             return F.lit(value)
+
+
+class _MixedError(Exception):
+    """Values that belong together have several types. The message names them."""
+
+
+def _alike(values: Sequence[Any]) -> list[Column]:
+    """The literals of values that must have one type: Spark adds no cast between parameters."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    literals = [_literal(value) for value in values]
+    kinds = sorted({type(value).__name__ for value in values})
+    if len(kinds) > 1:
+        raise _MixedError(" and ".join(kinds))
+    if kinds != ["int"] or all(_fits(value, _INTS) for value in values):
+        return literals
+    are_bigints = all(_fits(value, _BIGINTS) for value in values)
+    return [F.expr(f"{value}L") for value in values] if are_bigints else literals
+
+
+def _fits(value: int, bound: int) -> bool:
+    return -bound <= value < bound
 
 
 class _NoDecimalError(Exception):
@@ -69,7 +99,7 @@ def _number(value: int | Decimal) -> int | Decimal:
     Spark itself would write all digits of 1E99999999 before it refuses them.
     """
     if isinstance(value, int):
-        if -_BIGINTS <= value < _BIGINTS:
+        if _fits(value, _BIGINTS):
             return value
         if abs(value) >= 10**DECIMAL_DIGITS_MAX:
             raise _NoDecimalError(f"a whole number of more than {DECIMAL_DIGITS_MAX} digits")
