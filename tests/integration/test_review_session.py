@@ -20,6 +20,8 @@ SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "true",
     "spark.sql.legacy.charVarcharAsString": "true",
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "true",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "LEGACY",
+    "spark.sql.parquet.int96RebaseModeInRead": "LEGACY",
     "spark.sql.parser.escapedStringLiterals": "true",
     "spark.sql.parser.quotedRegexColumnNames": "true",
     "spark.sql.sources.useV1SourceList": "",
@@ -46,6 +48,18 @@ def test_timestamps_are_read(session):
     session.execute("INSERT INTO t (id, ts) VALUES (1, '2020-03-08 02:30:00')")
     moment = datetime.datetime(2020, 3, 8, 2, 30)
     assert session.execute("SELECT ts FROM t WHERE id = 1").fetchall() == [(moment,)]
+
+
+def test_old_days_of_parquet_files_are_read(session):
+    session.execute(
+        "CREATE TABLE p (d date, ts timestamp) STORED AS PARQUET"
+        " TBLPROPERTIES ('transactional' = 'true', 'transactional_properties' = 'insert_only')"
+    )
+    old = [(datetime.date(1, 1, 1), datetime.datetime(1582, 10, 4, 12))]
+    session.execute("INSERT INTO p VALUES (?, ?)", old[0])
+    assert session.execute("SELECT * FROM p").fetchall() == old
+    session.execute("INSERT OVERWRITE p SELECT * FROM p")
+    assert session.execute("SELECT * FROM p WHERE d = DATE'0001-01-01'").fetchall() == old
 
 
 def test_string_literals_are_those_of_the_grammar(session):

@@ -61,6 +61,9 @@ _FIRST = RowId(WriteId(0), CODEC_V1, 0)
 """The row id that numbering begins with. Rows of these tables have none, and no row shows it."""
 _NO_WRITES = ValidWriteIdList("null", NO_WRITE_ID)
 
+_PARQUET = {**WHOLE, "datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
+"""Under these options old days are those that we write, whatever the session says of calendars."""
+
 
 def scan_rows(
     spark: SparkSession,
@@ -180,7 +183,7 @@ def _rows(
             options |= search_argument(spark, table, predicates)
             return read_files(spark, "orc", schema, options, paths)
         case FileFormat.PARQUET:
-            return read_files(spark, "parquet", schema, WHOLE, paths)
+            return read_files(spark, "parquet", schema, _PARQUET, paths)
         case FileFormat.AVRO:
             raise AssertionError("Spark has no reader of Avro without a package of its own")
         case FileFormat.TEXT:
