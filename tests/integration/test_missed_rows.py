@@ -39,6 +39,9 @@ def make(session: Session, kind: str, text: str) -> None:
         session.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
 
 
+FLOATS = ["= 0", "= -0.0D", "<= -0.0D", "IN (0, 5)", "<=> 0", "BETWEEN 0 AND 0", "> 1e9D"]
+
+
 def count(session: Session, condition: str) -> int:
     [[found]] = session.execute(f"SELECT count(*) FROM t WHERE {condition}").fetchall()
     return int(found)
@@ -54,6 +57,24 @@ def test_texts_that_java_has_in_another_order(session: Session, kind: str, text:
         assert expected
         assert count(session, f"s {condition}") == expected, condition
         assert count(session, f"n.s {condition}") == expected, condition
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "parquet"])
+def test_zeros_of_either_sign(session: Session, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
+    stored = KINDS.get(kind, "STORED AS PARQUET")
+    session.execute(f"CREATE TABLE t (d double, f float, n struct<d:double>) {stored}")
+    for value in ("-0.0", "0.0", "NaN"):
+        session.execute(
+            f"INSERT INTO t SELECT v, v, named_struct('d', v) FROM (SELECT double('{value}') v)"
+        )
+    if kind == "converted":
+        session.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    assert count(session, "string(d) = '-0.0'") == 1
+    for condition in FLOATS:
+        expected = count(session, f"coalesce(d, 1) {condition}")
+        for column in ("d", "f", "n.d"):
+            assert count(session, f"{column} {condition}") == expected, (column, condition)
 
 
 @pytest.mark.parametrize("text", TEXTS)

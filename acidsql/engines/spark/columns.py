@@ -74,21 +74,24 @@ def seen_columns(
     return lambda expression, kind: rebuilt(expression, kind, leaf)
 
 
-def unpushed(expression: str, kind: ColumnType) -> str:
-    """The expression, through which Spark pushes no condition on texts or dates to ORC's reader.
+def unpushed(expression: str, kind: ColumnType, *, only_floats: bool = False) -> str:
+    """The expression, through which Spark pushes no condition on floats, texts or dates to readers.
 
-    The reader would miss rows: it has another order of texts than the bounds in files, and may be
-    in another time zone than the driver, which hands out days as instants. `sarg` pushes what is
-    safe.
+    They would miss rows. By the bounds and dictionaries of files, -0.0 is not 0.0. ORC's reader has
+    another order of texts than the bounds in files, and may be in another time zone than the
+    driver, which hands out days as instants. `sarg` pushes what is safe.
     """
     match kind:
-        case PrimitiveType("string") | CharType():
+        case PrimitiveType("float" | "double"):
+            return f"({expression} * cast(1 as {kind}))"
+        case PrimitiveType("string") | CharType() if not only_floats:
             return f"cast(cast({expression} as binary) as string)"
-        case PrimitiveType("date"):
+        case PrimitiveType("date") if not only_floats:
             return f"date_add({expression}, 0)"
         case StructType(fields):
             names = [f"{expression}.{quote(name)}" for name, _ in fields]
-            shown = [unpushed(n, k) for n, (_, k) in zip(names, fields, strict=True)]
+            pairs = zip(names, fields, strict=True)
+            shown = [unpushed(n, k, only_floats=only_floats) for n, (_, k) in pairs]
             return expression if shown == names else _struct(expression, fields, shown)
     return expression
 
