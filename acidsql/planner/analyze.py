@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from acidsql.model.names import quote_identifier
 from acidsql.model.statistics import has_range
 from acidsql.model.table import Column, Table
-from acidsql.model.types import MapType, walk_types
+from acidsql.model.types import MapType, PrimitiveType, walk_types
 from acidsql.planner.names import Names, find_column, find_target
 from acidsql.planner.partition import fixed_values, require_partitioned
 from acidsql.planner.predicates import Arguments
 from acidsql.plans.analyze import AnalyzePlan
 from acidsql.plans.query import QueryPlan
-from acidsql.plans.sql_text import SqlText, TableSource
+from acidsql.plans.sql_text import SqlText, TableSource, day_text
 from acidsql.statements.analyze import Analyze
 
 
@@ -47,9 +47,15 @@ def _query(table: Table, columns: Sequence[Column], ranges: Sequence[Column]) ->
         items += [f"count({name})", _distinct(name, column)]
     for column in ranges:
         name = quote_identifier(column.name)
-        items += [f"CAST(min({name}) AS STRING)", f"CAST(max({name}) AS STRING)"]
+        items += [_text(f"{function}({name})", column) for function in ("min", "max")]
     source = TableSource(table=table.name, columns=tuple(c.name for c in columns))
     return SqlText.of("SELECT ", ", ".join(items), " FROM ", source)
+
+
+def _text(value: str, column: Column) -> str:
+    if column.type == PrimitiveType("date"):
+        return str(day_text(SqlText.of(value)))
+    return f"CAST({value} AS STRING)"
 
 
 def _distinct(name: str, column: Column) -> str:

@@ -134,4 +134,14 @@ class SqlText(Node):
         return self.render(str)
 
 
+def day_text(value: SqlText) -> SqlText:
+    """SQL of a date's text, as ISO writes it.
+
+    A cast of the date itself makes 1582-10-15 of 1582-10-10 where spark.sql.legacy.timeParserPolicy
+    is LEGACY.
+    """
+    midnight = SqlText.of("CAST(CAST(", value, " AS timestamp_ntz) AS string)")
+    return SqlText.of("replace(", midnight, ", ' 00:00:00', '')")
+
+
 ViewSource.model_rebuild()

@@ -20,6 +20,7 @@ SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "true",
     "spark.sql.legacy.charVarcharAsString": "true",
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "true",
+    "spark.sql.legacy.timeParserPolicy": "LEGACY",
     "spark.sql.parquet.datetimeRebaseModeInRead": "LEGACY",
     "spark.sql.parquet.int96RebaseModeInRead": "LEGACY",
     "spark.sql.parser.escapedStringLiterals": "true",
@@ -60,6 +61,18 @@ def test_old_days_of_parquet_files_are_read(session):
     assert session.execute("SELECT * FROM p").fetchall() == old
     session.execute("INSERT OVERWRITE p SELECT * FROM p")
     assert session.execute("SELECT * FROM p WHERE d = DATE'0001-01-01'").fetchall() == old
+
+
+def test_days_become_texts_of_the_same_days(session):
+    session.execute(
+        "CREATE TABLE p (id int, d date) PARTITIONED BY (p date) STORED AS ORC"
+        " TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO p SELECT 1, DATE '1582-10-10', DATE '1582-10-10'")
+    assert session.execute("SHOW PARTITIONS p").fetchall() == [("p=1582-10-10",)]
+    session.execute("ANALYZE TABLE p COMPUTE STATISTICS FOR COLUMNS")
+    day = datetime.date(1582, 10, 10)
+    assert session.execute("SELECT max(p), max(d) FROM p").fetchall() == [(day, day)]
 
 
 def test_string_literals_are_those_of_the_grammar(session):

@@ -33,9 +33,9 @@ from acidsql.model.names import DEFAULT_PARTITION_VALUE, quote_identifier
 from acidsql.model.names import string_literal as literal
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column, Table
-from acidsql.model.types import VOID, CharType, DecimalType, spark_type
+from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, spark_type
 from acidsql.plans.insert import InsertPlan, columns_by_name, wrong_count
-from acidsql.plans.sql_text import InputSource, SqlText
+from acidsql.plans.sql_text import InputSource, SqlText, day_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -140,6 +140,8 @@ def _partition_text(
         return SqlText.of("CAST(NULL AS string)" if value is None else literal(value))
     typed = SqlText.of("CAST((", values[column.name], f"\n) AS {spark_type(column.type)})")
     text = SqlText.of("CAST(", typed, " AS string)")
+    if column.type == PrimitiveType("date"):
+        text = day_text(typed)
     if isinstance(column.type, DecimalType) and column.type.scale:
         # Hive's names have no trailing zeros (see decimal_text).
         zeros = SqlText.of("trim(TRAILING '0' FROM ", text, ")")
