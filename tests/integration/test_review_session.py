@@ -23,6 +23,7 @@ SETTINGS = {
     "spark.sql.legacy.timeParserPolicy": "LEGACY",
     "spark.sql.parquet.datetimeRebaseModeInRead": "LEGACY",
     "spark.sql.parquet.int96RebaseModeInRead": "LEGACY",
+    "spark.sql.parquet.int96TimestampConversion": "true",
     "spark.sql.parser.escapedStringLiterals": "true",
     "spark.sql.parser.quotedRegexColumnNames": "true",
     "spark.sql.sources.useV1SourceList": "",
@@ -61,6 +62,26 @@ def test_old_days_of_parquet_files_are_read(session):
     assert session.execute("SELECT * FROM p").fetchall() == old
     session.execute("INSERT OVERWRITE p SELECT * FROM p")
     assert session.execute("SELECT * FROM p WHERE d = DATE'0001-01-01'").fetchall() == old
+
+
+def test_timestamps_of_parquet_files_are_not_converted(session, spark, caplog):
+    session.execute(
+        "CREATE TABLE p (ts timestamp) STORED AS PARQUET"
+        " TBLPROPERTIES ('transactional' = 'true', 'transactional_properties' = 'insert_only')"
+    )
+    moment = datetime.datetime(2020, 1, 1, 12)
+    session.execute("INSERT INTO p VALUES (?)", [moment])
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        session.execute("INSERT OVERWRITE p SELECT * FROM p")
+        assert session.execute("SELECT ts FROM p").fetchall() == [(moment,)]
+        assert list(session.execute("SELECT ts FROM p")) == [(moment,)]
+        assert not caplog.records
+        session.table("p")
+        assert "have shifted timestamps" in caplog.text
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
 
 
 def test_days_become_texts_of_the_same_days(session):

@@ -7,6 +7,7 @@ these settings.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -18,6 +19,8 @@ from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 ANALYSIS: Mapping[str, str] = {
     "spark.sql.variable.substitute": "false",
@@ -75,6 +78,14 @@ def _with_our_formats(readers: str | None) -> str | None:
 PLANNING: Mapping[str, Wanted] = {PUSHED_NESTED: _without_orc, V1_READERS: _with_our_formats}
 """Settings that must hold while Spark makes a physical plan of one of our scans."""
 
+_CONVERTED_TIMES = "spark.sql.parquet.int96TimestampConversion"
+
+READING: Mapping[str, str] = {_CONVERTED_TIMES: "false"}
+"""Settings that must hold while rows are read.
+
+Spark takes no timestamp of a Parquet file for one of the session's time zone, as Impala writes it.
+"""
+
 
 _SESSIONS = "org.apache.spark.sql.classic.SparkSession"
 _OTHER_SETTINGS = "the settings of another session may count, if that one is active"
@@ -82,7 +93,7 @@ _OTHER_SETTINGS = "the settings of another session may count, if that one is act
 
 @contextmanager
 def for_statement(spark: SparkSession) -> Iterator[None]:
-    """Hold `ANALYSIS` and `PLANNING` while a statement is analysed and run, or rows are read.
+    """Hold `ANALYSIS`, `PLANNING`, `READING` while a statement is analysed and run, or rows read.
 
     The session is the active one of this thread as long.
     """
@@ -90,7 +101,7 @@ def for_statement(spark: SparkSession) -> Iterator[None]:
         undo = by_gateway(spark, lambda java: _make_active(java, spark), _OTHER_SETTINGS)
         if undo is not None:
             held.callback(undo)
-        held.enter_context(_all_configured(spark, {**ANALYSIS, **PLANNING}))
+        held.enter_context(_all_configured(spark, {**ANALYSIS, **PLANNING, **READING}))
         yield
 
 
@@ -114,8 +125,11 @@ def keep_for_frames(spark: SparkSession) -> None:
     """Set `PLANNING` for good, for a lazy frame that is handed out.
 
     No block can hold these settings, since the frame is planned when its owner asks for rows. To
-    plan it ahead would not do: frames that are made of it are planned again.
+    plan it ahead would not do: frames that are made of it are planned again. `READING` is left to
+    the owner, since other files of theirs may need their setting.
     """
+    if _is(spark, _CONVERTED_TIMES, spark.conf.get(_CONVERTED_TIMES, None), "true"):
+        _log.warning("frames of Parquet tables have shifted timestamps: %s", _CONVERTED_TIMES)
     for key, value in PLANNING.items():
         with _guard:
             place = (id(spark), key)
