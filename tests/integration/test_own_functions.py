@@ -174,10 +174,11 @@ def test_no_other_function_is_called(
 
 
 @pytest.mark.parametrize("order", ["first"], indirect=True)
-@pytest.mark.parametrize("stored", ["TEXTFILE", "PARQUET", "AVRO"])
+@pytest.mark.parametrize("stored", ["TEXTFILE", "ORC", "PARQUET", "AVRO"])
 def test_no_other_function_is_called_by_plain_tables(
-    session: Session, own: Any, stored: str
+    session: Session, own: Any, stored: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
     hide_all_others(own)
     session.execute(f"CREATE TABLE p (k int, c char(3), y binary, d date) STORED AS {stored}")
     session.execute("INSERT INTO p SELECT k, s, X'01', DATE '2020-01-01' FROM t")
