@@ -77,6 +77,23 @@ def test_zeros_of_either_sign(session: Session, kind: str, monkeypatch: pytest.M
             assert count(session, f"{column} {condition}") == expected, (column, condition)
 
 
+@pytest.mark.parametrize("kind", [*KINDS, "parquet"])
+def test_days_that_the_hybrid_calendar_skips(
+    session: Session, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
+    stored = KINDS.get(kind, "STORED AS PARQUET")
+    session.execute(f"CREATE TABLE t (d date, n struct<d:date>) {stored}")
+    for day in ("1582-10-10", "1582-10-15", "1582-10-20"):
+        session.execute(f"INSERT INTO t SELECT DATE '{day}', named_struct('d', DATE '{day}')")
+    if kind == "converted":
+        session.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    for column in ("d", "n.d"):
+        for operator, expected in (("=", 1), ("<>", 2), ("<=", 1), (">", 2)):
+            condition = f"{column} {operator} DATE '1582-10-10'"
+            assert count(session, condition) == expected, condition
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_changes_of_rows_with_such_texts(session: Session, text: str) -> None:
     make(session, "acid", text)

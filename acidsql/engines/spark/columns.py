@@ -74,24 +74,25 @@ def seen_columns(
     return lambda expression, kind: rebuilt(expression, kind, leaf)
 
 
-def unpushed(expression: str, kind: ColumnType, *, only_floats: bool = False) -> str:
+def unpushed(expression: str, kind: ColumnType, *, texts: bool = True) -> str:
     """The expression, through which Spark pushes no condition on floats, texts or dates to readers.
 
-    They would miss rows. By the bounds and dictionaries of files, -0.0 is not 0.0. ORC's reader has
-    another order of texts than the bounds in files, and may be in another time zone than the
-    driver, which hands out days as instants. `sarg` pushes what is safe.
+    They would miss rows. By the bounds and dictionaries of files, -0.0 is not 0.0. Spark hands out
+    days as instants of the hybrid calendar, to tasks that may be in another time zone. ORC's reader
+    has another order of texts than the bounds in files; where ``texts`` is False, conditions on
+    them are pushed. `sarg` pushes what is safe.
     """
     match kind:
         case PrimitiveType("float" | "double"):
             return f"({expression} * cast(1 as {kind}))"
-        case PrimitiveType("string") | CharType() if not only_floats:
+        case PrimitiveType("string") | CharType() if texts:
             return f"cast(cast({expression} as binary) as string)"
-        case PrimitiveType("date") if not only_floats:
+        case PrimitiveType("date"):
             return f"date_add({expression}, 0)"
         case StructType(fields):
             names = [f"{expression}.{quote(name)}" for name, _ in fields]
             pairs = zip(names, fields, strict=True)
-            shown = [unpushed(n, k, only_floats=only_floats) for n, (_, k) in pairs]
+            shown = [unpushed(n, k, texts=texts) for n, (_, k) in pairs]
             return expression if shown == names else _struct(expression, fields, shown)
     return expression
 

@@ -208,8 +208,8 @@ def _columns(spark: SparkSession, table: Table) -> list[str]:
     # Files of others, or of LOAD DATA, may hold longer texts.
     seen = seen_columns(spark, [c.type for c in table.columns], cut=True)
     pairs = [(seen(quote(c.name), c.type), c) for c in table.columns]
-    only_floats = table.format is not FileFormat.ORC
-    pairs = [(unpushed(value, c.type, only_floats=only_floats), c) for value, c in pairs]
+    texts = table.format is FileFormat.ORC
+    pairs = [(unpushed(value, c.type, texts=texts), c) for value, c in pairs]
     return [f"{seen_value(value, c)} as {quote(c.name)}" for value, c in pairs]
 
 
