@@ -94,6 +94,20 @@ def test_days_that_the_hybrid_calendar_skips(
             assert count(session, condition) == expected, condition
 
 
+def test_row_groups_of_other_days_are_skipped(session: Session) -> None:
+    session.execute("CREATE TABLE t (d date) STORED AS PARQUET")
+    session.execute("INSERT INTO t SELECT date_add(DATE '2024-01-01', int(id)) FROM range(9)")
+    for condition, pushed, expected in (
+        ("= DATE '2024-01-03'", "In(d, [2024-01-01,2024-01-02,2024-01-03,", 1),
+        ("> DATE '2024-01-03'", "GreaterThan(d,2024-01-01)", 6),
+        ("<= DATE '2024-01-03'", "LessThanOrEqual(d,2024-01-05)", 3),
+        ("< DATE '1582-12-31'", "[IsNotNull(d)]", 0),
+    ):
+        result = session.execute(f"SELECT count(*) FROM t WHERE d {condition}")
+        assert pushed in result.df._jdf.queryExecution().toString(), condition
+        assert result.fetchall() == [(expected,)], condition
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_changes_of_rows_with_such_texts(session: Session, text: str) -> None:
     make(session, "acid", text)

@@ -20,6 +20,7 @@ from acidsql.engines.spark.columns import (
     seen_columns,
     unpushed,
 )
+from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.kept import Kept
@@ -35,7 +36,7 @@ from acidsql.engines.spark.read import (
 )
 from acidsql.engines.spark.relation import read_files
 from acidsql.engines.spark.row_numbers import NumberedRows
-from acidsql.engines.spark.sarg import search_argument
+from acidsql.engines.spark.sarg import search_argument, widened
 from acidsql.engines.spark.select import select
 from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
@@ -183,7 +184,8 @@ def _rows(
             options |= search_argument(spark, table, predicates)
             return read_files(spark, "orc", schema, options, paths)
         case FileFormat.PARQUET:
-            return read_files(spark, "parquet", schema, _PARQUET, paths)
+            rows = read_files(spark, "parquet", schema, _PARQUET, paths)
+            return _near_days(rows, table, predicates)
         case FileFormat.AVRO:
             raise AssertionError("Spark has no reader of Avro without a package of its own")
         case FileFormat.TEXT:
@@ -196,6 +198,17 @@ def _rows(
             return read_files(spark, "text", "value string", WHOLE, paths).select("*", fields)
         case _:
             assert_never(table.format)
+
+
+def _near_days(rows: DataFrame, table: Table, predicates: Sequence[Predicate]) -> DataFrame:
+    """The rows whose dates are near those of the predicates: Spark skips the other row groups.
+
+    It is not to push conditions on the days themselves (`unpushed`).
+    """
+    days = {c.name: quote(c.name) for c in table.columns if c.type == PrimitiveType("date")}
+    near = [wide for p in predicates if p.column in days and (wide := widened(p)) is not None]
+    wanted = " and ".join(conditions(near, table.columns, days))
+    return rows.where(wanted) if wanted else rows
 
 
 def _columns(spark: SparkSession, table: Table) -> list[str]:

@@ -30,6 +30,8 @@ _ORC_FILTERS = "org.apache.spark.sql.execution.datasources.orc.OrcFilters$"
 _DATE = PrimitiveType("date")
 _DAYS = range(-2, 3)
 """How many days off a day may be."""
+_FIRST_SURE = datetime.date(1583, 1, 3)
+"""From here on, the days around a day are the same in all calendars."""
 
 _FILTERS = {
     "=": "EqualTo",
@@ -61,7 +63,7 @@ def _options(
     filters = java("java.util.ArrayList")()
     kinds = {c.name: c.type for c in columns}
     for given in predicates:
-        predicate = _widened(given) if kinds[given.column] == _DATE else given
+        predicate = widened(given) if kinds[given.column] == _DATE else given
         if predicate is None:
             continue
         values = [_java_value(java, v, kinds[predicate.column]) for v in predicate.values]
@@ -81,13 +83,16 @@ def _options(
     return () if filters.isEmpty() else _serialized(java, columns, filters)
 
 
-def _widened(predicate: Predicate) -> Predicate | None:
+def widened(predicate: Predicate) -> Predicate | None:
     """A predicate of dates that is true of all days that others may take for the predicate's.
 
-    None for days at the end of Python's years. Java reads the day of a java.sql.Date in the zone of
-    its JVM. That of a task may be 26 hours behind the driver's, and some zones have left out a day.
+    None for old days, because the calendars of file and filter may differ, and for days at the end
+    of Python's years. Java reads the day of a java.sql.Date in the zone of its JVM. That of a task
+    may be 26 hours behind the driver's, and some zones have left out a day.
     """
     days = [datetime.date.fromisoformat(text) for text in predicate.values]
+    if min(days) < _FIRST_SURE:
+        return None
     try:
         around = {day: [day + datetime.timedelta(n) for n in _DAYS] for day in days}
     except OverflowError:
@@ -150,8 +155,6 @@ def _java_value(java: JavaClasses, text: str, kind: ColumnType) -> Any:
         case DecimalType():
             return java("java.math.BigDecimal")(str(Decimal(text)))
         case PrimitiveType("date"):
-            if datetime.date.fromisoformat(text) < datetime.date(1583, 1, 1):
-                return None  # the calendars of file and filter may differ
             return java("java.sql.Date").valueOf(text)
         case PrimitiveType("string"):
             return text if text.isascii() else None
