@@ -145,7 +145,7 @@ def _of_columns(rows: Events, table: Table, places: Sequence[str]) -> DataFrame:
     """Rows that pyarrow has read as a frame of the table's columns."""
     pairs = zip(rows.values, table.columns, strict=True)
     values = (f"{_cut(value, c)} as {quote(c.name)}" for value, c in pairs)
-    return select(rows.frame, [*places, *values])
+    return rows.select([*places, *values])
 
 
 def _is_misread(
