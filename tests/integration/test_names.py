@@ -1,4 +1,4 @@
-"""Columns whose names have dots, through every way of writing."""
+"""Columns whose names have dots, or might be ours, through every way of writing."""
 
 from __future__ import annotations
 
@@ -43,3 +43,22 @@ def test_names_with_dots(
     session.execute("INSERT OVERWRITE TABLE t SELECT * FROM t WHERE `k.k` > 0")
     rows = session.execute("SELECT `k.k`, `ä.b`.`x.y`, c FROM t").fetchall()
     assert sorted(rows) == [(1, 10, "a "), (3, 3, "b "), (7, None, "n ")]
+
+
+@pytest.mark.parametrize("name", ["__first", "__last", "__hash0", "__word", "__page"])
+def test_names_that_texts_of_ours_might_have(session: Session, name: str) -> None:
+    """Keys of a MERGE, of buckets and of deleted rows are columns, and no part of an expression."""
+    session.execute(
+        f"CREATE TABLE t (`{name}` int, v int) CLUSTERED BY (`{name}`) INTO 4 BUCKETS"
+        " STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO t SELECT CAST(id AS int), 0 FROM range(3000)")
+    session.execute(f"DELETE FROM t WHERE `{name}` = 14")
+    merged = session.execute(
+        "MERGE INTO t USING (SELECT CAST(id * 7 AS int) AS k FROM range(500)) s"
+        f" ON t.`{name}` = s.k"
+        " WHEN MATCHED THEN UPDATE SET v = 1 WHEN NOT MATCHED THEN INSERT VALUES (s.k, 2)"
+    )
+    assert (merged.rows_updated, merged.rows_inserted) == (428, 72)
+    assert session.execute("SELECT count(*), sum(v) FROM t").fetchall() == [(3071, 572)]
+    assert session.execute("CHECK TABLE t").fetchall() == []

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.gateway import by_gateway
 from acidsql.engines.spark.java_calls import JavaCalls
+from acidsql.engines.spark.parsed import part_name
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Bucketing, Table
 from acidsql.model.types import ColumnType, PrimitiveType
@@ -65,13 +66,13 @@ def _bucket_number(
 ) -> Column:
     total, hashes = "cast(0 as bigint)", {}
     for index, (name, kind) in enumerate(keys):
-        hash_ = f"__hash{index}"
+        hash_ = part_name(f"hash{index}")
         hashes[hash_] = _hash(calls, name, kind)
         # A bigint, because an int that overflows is an error in ANSI mode.
         hashed = f"case when {name} is null then 0 else {hash_} end"
         total = f"(({total} * 31 + {hashed}) & {0xFFFFFFFF})"
     number = f"cast(({total} & {0x7FFFFFFF}) % {bucketing.count} as int)"
-    return calls.column(calls.expression(number, **hashes))
+    return calls.column(calls.expression(number, hashes))
 
 
 def _hash(calls: JavaCalls, name: str, kind: ColumnType) -> Any:

@@ -6,6 +6,7 @@ made here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -55,8 +56,8 @@ class JavaCalls:
 
         return Column(self.java("org.apache.spark.sql.classic.ExpressionUtils").column(expression))
 
-    def expression(self, text: str, **parts: Any) -> Any:
-        """The expression of a text of SQL, where the names of ``parts`` stand for these.
+    def expression(self, text: str, parts: Mapping[str, Any] | None = None) -> Any:
+        """The expression of a text of SQL, which mentions ``parts`` by their `part_name`.
 
         PySpark's columns would call the JVM a dozen times for each operator.
         """

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 from acidsql.engines.spark.java_calls import ARRAY_DATA, JavaCalls
+from acidsql.engines.spark.parsed import part_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -29,6 +30,8 @@ _BITS_CACHED = 1 << 21
 
 _BITS_MIN = 1 << 10
 """There are never fewer bits. So statements with few keys share the code that Spark generates."""
+
+_FIRST, _LAST = part_name("first"), part_name("last")
 
 _WORD = 6
 """A word has 2 ** 6 bits."""
@@ -80,5 +83,5 @@ def _may_be_key(
 
     first = f"shiftrightunsigned({whole}, {64 - length})"
     last = f"({whole} & {(1 << length) - 1})"
-    both = f"{is_set('__first', first)} and {is_set('__last', last)}"
-    return calls.column(calls.expression(both, __first=word(first), __last=word(last)))
+    both = f"{is_set(_FIRST, first)} and {is_set(_LAST, last)}"
+    return calls.column(calls.expression(both, {_FIRST: word(first), _LAST: word(last)}))

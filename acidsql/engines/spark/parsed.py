@@ -13,12 +13,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PREFIX = "__acidsql_source_"
-_NAME = PREFIX + uuid.uuid4().hex
+_UNIQUE = uuid.uuid4().hex
+"""A part of the names that are replaced: nobody else has it in the name of a table or column."""
 
 
 def source_name(number: int) -> str:
-    """The name by which a query mentions a plan. No table of a user has that name."""
-    return f"{_NAME}_{number}"
+    """The name by which a query mentions a plan."""
+    return f"{PREFIX}{_UNIQUE}_{number}"
+
+
+def part_name(word: str) -> str:
+    """The name by which a text mentions an expression. ``word`` tells it from others there."""
+    return f"__acidsql_part_{_UNIQUE}_{word}"
 
 
 def frame_over(
@@ -30,7 +36,7 @@ def frame_over(
 ) -> Any:
     """Spark's frame of a query that mentions the plans by their `source_name`.
 
-    ``expressions`` are mentioned by names of columns, outside of subqueries. What follows WITH is
+    ``expressions`` are mentioned by their `part_name`, outside of subqueries. What follows WITH is
     no part of the parsed plan in which plans and expressions are replaced.
     """
     found = empty_map(java)

@@ -21,11 +21,14 @@ from acidsql.engines.spark.deleted_words import PackedWords
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 from acidsql.engines.spark.java_calls import ARRAY_DATA, LONGS, JavaCalls
 from acidsql.engines.spark.key_packing import WORD_BITS, KeyPacking
+from acidsql.engines.spark.parsed import part_name
 from acidsql.orc.keys import Longs
 from acidsql.orc.schema import ROW_ID_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
+
+_PAGE, _WORD = part_name("page"), part_name("word")
 
 _PAGE_BITS_MAX = 6
 _ROW = ROW_ID_COLUMNS[2]
@@ -114,22 +117,21 @@ class RowBitmap:
         if self.has_directory:
             index = calls.broadcast(calls.array_data(self.index), ARRAY_DATA)
             number = calls.expression(f"cast({page} as int)")
-            page_at, at = calls.method(index, "getLong", "Long", number), "__page"
+            page_at, at = calls.method(index, "getLong", "Long", number), _PAGE
         else:
             index = calls.broadcast(calls.longs(self.index), LONGS)
             page_at = calls.static(
                 "java.util.Arrays", "binarySearch", "Integer", index, calls.expression(page)
             )
             # What was found is negative if the page is not there. Page 0 is the empty one.
-            at = f"cast(shiftleft(greatest(__page + 1, 0), {self.page_bits}) as bigint)"
+            at = f"cast(shiftleft(greatest({_PAGE} + 1, 0), {self.page_bits}) as bigint)"
         in_page = f"shiftright(coalesce({_ROW}, 0), {WORD_BITS}) & {(1 << self.page_bits) - 1}"
-        place = calls.expression(f"cast({at} | ({in_page}) as int)", __page=page_at)
+        place = calls.expression(f"cast({at} | ({in_page}) as int)", {_PAGE: page_at})
         words = calls.broadcast(calls.array_data(self.words.view(np.int64)), ARRAY_DATA)
         word = calls.method(words, "getLong", "Long", place)
         in_word = f"cast(coalesce({_ROW}, 0) & {(1 << WORD_BITS) - 1} as int)"
-        return calls.column(
-            calls.expression(f"(shiftright(__word, {in_word}) & 1) = 0", __word=word)
-        )
+        is_unset = f"(shiftright({_WORD}, {in_word}) & 1) = 0"
+        return calls.column(calls.expression(is_unset, {_WORD: word}))
 
 
 def _pages(keys: Longs, page_bits: int) -> int:

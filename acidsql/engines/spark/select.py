@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_texts
-from acidsql.engines.spark.parsed import frame_over, source_name
+from acidsql.engines.spark.parsed import frame_over, part_name, source_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_BESIDE = "__acidsql_beside"
+_BESIDE = part_name("beside")
 
 
 def select(frame: DataFrame, texts: Sequence[str]) -> DataFrame:
