@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -76,11 +77,18 @@ def _nowhere() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")  # open until the process ends
 
 
+_WRITE_ERRORS = frozenset({errno.EBADF, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EDQUOT})
+"""What a write to a closed or full standard output ends in. Click handles a broken pipe."""
+
+
 def _is_of_output(error: OSError | UnicodeEncodeError) -> bool:
-    """Whether standard output may be to blame: errors of files, which have names, never are."""
-    return isinstance(error, UnicodeEncodeError) or (
-        error.errno is not None and error.filename is None
-    )
+    """Whether standard output may be to blame.
+
+    Errors of files have names, and lost connections have other codes.
+    """
+    if isinstance(error, UnicodeEncodeError):
+        return True
+    return error.filename is None and error.errno in _WRITE_ERRORS
 
 
 def _unprinted(error: OSError | UnicodeEncodeError) -> AcidSqlError:

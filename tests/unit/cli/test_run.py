@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pty
 import shutil
@@ -10,6 +11,7 @@ import sys
 
 import pytest
 
+from acidsql.cli.main import main
 from acidsql.errors import (
     ConfigError,
     DependencyError,
@@ -484,3 +486,12 @@ def test_nobody_watches_where_standard_error_is_no_terminal(acidsql, session):
     session.answers = {"a": FakeResult(message="done")}
     assert acidsql("run", "-e", "a").stderr == ""
     assert session.watcher is None
+
+
+def test_a_lost_connection_is_no_fault_of_standard_output(monkeypatch):
+    def lost(*_: object, **__: object) -> None:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+
+    monkeypatch.setattr("acidsql.cli.run.connected", lost)
+    with pytest.raises(ConnectionRefusedError):
+        main(["run", "-e", "SHOW TABLES"])
