@@ -8,10 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from acidsql.engines.parquet_times import WRITER
+
 
 class ParquetSink:
     """Writes each table of rows as one row group, with timestamps as INT96, as Hive does.
 
+    The file says in which calendar its days are, and in which time zone its timestamps were written
+    (`acidsql.engines.parquet_times`).
     A column that is all null in a row group gets no dictionary there: Hive 3's vectorised reader
     would look the nulls up in it (VectorizedPrimitiveColumnReader.decodeDictionaryIds). pyarrow
     chooses dictionaries once for a file, so for a later row group of that kind the file is written
@@ -20,7 +24,7 @@ class ParquetSink:
 
     def __init__(self, path: str, schema: pa.Schema, compression: str) -> None:
         self._path = path
-        self._schema = schema
+        self._schema = schema.with_metadata(WRITER)
         self._compression: Any = compression
         self._with_dictionary = [f.name for f in schema if not pa.types.is_nested(f.type)]
         self._open = self._create()

@@ -19,6 +19,7 @@ from typing_extensions import assert_never
 from acidsql.engines.avro_reader import read_avro
 from acidsql.engines.avro_sink import AvroSink
 from acidsql.engines.parquet_sink import ParquetSink
+from acidsql.engines.parquet_times import ParquetTimes
 from acidsql.engines.text_rows import encode_lines
 from acidsql.errors import ConfigError, StorageError
 from acidsql.layout.arrow import Array
@@ -193,11 +194,13 @@ def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[
         case FileFormat.PARQUET:
             with pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as parquet:
                 is_hybrid = _is_hybrid(parquet.metadata.metadata or {})
+                times = ParquetTimes.of(parquet.metadata, path)
                 for batch in parquet.iter_batches(_BATCH_ROWS):
                     named = _named(batch, format.columns)
                     if is_hybrid:
                         _refuse_old_times(named, path)
-                    yield named
+                    shown = [times.shown(column) for column in named.columns]
+                    yield pa.RecordBatch.from_arrays(shown, names=named.schema.names)
         case FileFormat.AVRO:
             yield from read_avro(source, path, format.columns)
         case FileFormat.TEXT:
@@ -207,7 +210,7 @@ def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[
 
 
 def _is_hybrid(metadata: Mapping[bytes, bytes]) -> bool:
-    """Whether old days and times of a Parquet file are of the hybrid calendar.
+    """Whether old days and times of a Parquet file of Spark's are of the hybrid calendar.
 
     Spark says so in its files, or is of a version that knew no other (DataSourceUtils).
     """

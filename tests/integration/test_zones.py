@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acidsql.orc.timestamps.zones import clock_seconds
+from acidsql.orc.zones import clock_seconds
 
 FIRST, LAST = (
     int(np.datetime64(day, "s").astype(np.int64)) for day in ("0001-01-01", "9999-12-31")

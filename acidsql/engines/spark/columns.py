@@ -6,7 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from acidsql.engines.spark.timestamps import session_is_utc, wall_clock
+from acidsql.engines.parquet_times import OURS, ParquetTimes
+from acidsql.engines.spark.timestamps import (
+    proleptic_date,
+    session_is_utc,
+    shown_clock,
+    wall_clock,
+)
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.names import string_literal as literal
 from acidsql.model.table import Column
@@ -49,13 +55,17 @@ Leaf = Callable[[str, ColumnType], str | None]
 
 
 def seen_columns(
-    spark: SparkSession, kinds: Sequence[ColumnType], *, cut: bool = False
+    spark: SparkSession,
+    kinds: Sequence[ColumnType],
+    *,
+    cut: bool = False,
+    times: ParquetTimes = OURS,
 ) -> Callable[[str, ColumnType], str]:
     """A function that turns the expression of a column as read into the one that a query sees.
 
     ``kinds`` are the types of all columns to be turned. Timestamps become wall-clock time; char(n)
     gets its padding, which ORC's reader may take off. With ``cut``, texts longer than their type
-    are cut.
+    are cut. ``times`` says how the files tell days and timestamps.
     """
     has_timestamps = any(_TIMESTAMP in walk_types(kind) for kind in kinds)
     is_utc = not has_timestamps or session_is_utc(spark)
@@ -63,9 +73,10 @@ def seen_columns(
     def leaf(expression: str, kind: ColumnType) -> str | None:
         match kind:
             case PrimitiveType("timestamp"):
-                if is_utc:
-                    return f"cast({expression} as timestamp_ntz)"
-                return wall_clock(expression)
+                clock = f"cast({expression} as timestamp_ntz)" if is_utc else wall_clock(expression)
+                return shown_clock(clock, times)
+            case PrimitiveType("date") if times.julian_days:
+                return proleptic_date(expression)
             case CharType("varchar") if cut:
                 return _cut(expression, kind)
             case _:

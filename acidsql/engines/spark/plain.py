@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from acidsql.engines.block_codecs import require_blocks
+from acidsql.engines.parquet_times import OURS, ParquetTimes, times_of
 from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import SelectedFile, opened_files
-from acidsql.engines.spark.avro_rows import AvroRows
 from acidsql.engines.spark.columns import (
     has_back_quote,
     padded,
@@ -40,6 +41,7 @@ from acidsql.engines.spark.sarg import search_argument, widened
 from acidsql.engines.spark.select import select
 from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
+from acidsql.engines.spark.whole_files import WholeFiles
 from acidsql.engines.text_rows import NULL
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import NO_WRITE_ID, WriteId
@@ -53,6 +55,7 @@ from acidsql.model.types import VOID, CharType, PrimitiveType, spark_type
 from acidsql.orc.statistics import may_hold_skipped_days
 from acidsql.ports.engine import TableSnapshot
 from acidsql.ports.storage import Storage
+from acidsql.process.threads import STORAGE_THREADS, in_threads
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,7 +66,8 @@ _FIRST = RowId(WriteId(0), CODEC_V1, 0)
 _NO_WRITES = ValidWriteIdList("null", NO_WRITE_ID)
 
 _PARQUET = {**WHOLE, "datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
-"""Under these options old days are those that we write, whatever the session says of calendars."""
+"""Under these options old days are those that we write, whatever the session says of calendars.
+Those of files that say otherwise are converted (`acidsql.engines.parquet_times`)."""
 
 
 def scan_rows(
@@ -101,11 +105,8 @@ def rows_of_files(
     passes over (HadoopFSUtils shouldFilterOutPathName).
     """
     reader = NumberedRows(table.columns, _NO_WRITES, storage, by_position=False)
-    if table.format is FileFormat.AVRO:
-        return _of_columns(AvroRows(reader).scan(spark, files), table, ())
-    if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
-        return _of_columns(reader.scan(spark, _opened(files, storage)), table, ())
-    return select(_rows(spark, table, files, storage), _columns(spark, table))
+    frames = _file_frames(spark, table, files, storage, reader)
+    return reduce(lambda one, other: one.unionAll(other), frames)
 
 
 def _frames(
@@ -128,17 +129,51 @@ def _frames(
         if small is not None:
             yield _of_columns(small.scan(spark), table, places)
             files = [f for f in files if f.path not in small.paths]
-    if not files:
-        return
+    if files:
+        yield from _file_frames(spark, table, files, storage, reader, request.predicates, places)
+
+
+def _file_frames(
+    spark: SparkSession,
+    table: Table,
+    files: Sequence[SelectedFile],
+    storage: Storage,
+    reader: NumberedRows,
+    predicates: Sequence[Predicate] = (),
+    places: Sequence[str] = (),
+) -> Iterator[DataFrame]:
+    """The rows of the files as frames of these places and the table's columns.
+
+    Spark reads them, but for values that it would misread.
+    """
+    whole = WholeFiles(reader, table.format)
     if table.format is FileFormat.AVRO:
-        yield _of_columns(AvroRows(reader).scan(spark, files), table, places)
+        yield _of_columns(whole.scan(spark, files), table, places)
         return
     if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
         yield _of_columns(reader.scan(spark, _opened(files, storage)), table, places)
         return
-    rows = _rows(spark, table, files, storage, request.predicates)
-    placed = with_places(spark, rows, places, rows, files)
-    yield select(placed, [*places, *_columns(spark, table)])
+    for times, some in _by_times(table, files, storage).items():
+        if times.legacy:
+            yield _of_columns(whole.scan(spark, some), table, places)
+            continue
+        rows = _rows(spark, table, some, storage, predicates)
+        placed = with_places(spark, rows, places, rows, some)
+        yield select(placed, [*places, *_columns(spark, table, times)])
+
+
+def _by_times(
+    table: Table, files: Sequence[SelectedFile], storage: Storage
+) -> Mapping[ParquetTimes, Sequence[SelectedFile]]:
+    """The files by how they tell days and timestamps. Only footers of Parquet may say so."""
+    if table.format is not FileFormat.PARQUET or not has_days([c.type for c in table.columns]):
+        return {OURS: files}
+    filled = [file for file in files if file.size]  # Hive leaves empty ones, and Spark skips them
+    every = in_threads(lambda file: times_of(file.path, storage), filled, STORAGE_THREADS)
+    found: dict[ParquetTimes, list[SelectedFile]] = defaultdict(list)
+    for times, file in zip(every, filled, strict=True):
+        found[times].append(file)
+    return found or {OURS: files}
 
 
 def _of_columns(rows: Events, table: Table, places: Sequence[str]) -> DataFrame:
@@ -211,15 +246,14 @@ def _near_days(rows: DataFrame, table: Table, predicates: Sequence[Predicate]) -
     return rows.where(wanted) if wanted else rows
 
 
-def _columns(spark: SparkSession, table: Table) -> list[str]:
+def _columns(spark: SparkSession, table: Table, times: ParquetTimes) -> list[str]:
     if table.format is FileFormat.TEXT:
         return [
             f"{_parsed(index, column)} as {quote(column.name)}"
             for index, column in enumerate(table.columns)
         ]
-    # Hive writes Parquet's INT96 timestamps in UTC, whatever the JVM's zone is.
     # Files of others, or of LOAD DATA, may hold longer texts.
-    seen = seen_columns(spark, [c.type for c in table.columns], cut=True)
+    seen = seen_columns(spark, [c.type for c in table.columns], cut=True, times=times)
     pairs = [(seen(quote(c.name), c.type), c) for c in table.columns]
     texts = table.format is FileFormat.ORC
     pairs = [(unpushed(value, c.type, texts=texts), c) for value, c in pairs]

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from acidsql.engines.parquet_times import ParquetTimes
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.session import runs_in_process
 from acidsql.errors import AcidSqlError
+from acidsql.model.names import string_literal as literal
 from acidsql.model.types import ColumnType, PrimitiveType, has_timestamps, spark_type, walk_types
+from acidsql.orc.calendar import proleptic_days
+from acidsql.orc.footer import SWITCH_DAY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +34,9 @@ _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z", "+00:00", "Universal"})
 
 _ZONE = "java_method('java.time.ZoneId', 'systemDefault')"
 """The zone of the JVM that computes the expression: Spark does not compute it while it plans."""
+
+_FIRST_DAY = -1_000_000
+"""A day of the year -768, long before those that Hive has."""
 
 _UNKNOWN = frozenset({"unknown"})
 
@@ -53,6 +63,41 @@ def wall_clock(expression: str) -> str:
     """A timestamp as read in UTC, as wall-clock time, whatever the session's zone is."""
     epoch = "timestamp_ntz'1970-01-01 00:00:00'"
     return f"timestampadd(MICROSECOND, unix_micros({expression}), {epoch})"
+
+
+def shown_clock(clock: str, times: ParquetTimes) -> str:
+    """A timestamp as clocks at the writer of its file showed it.
+
+    ``clock`` is the `wall_clock` as it was stored. The writer has not moved it as ``legacy`` ones.
+    """
+    if times.julian_clocks:
+        days = _proleptic_days(f"unix_date(cast({clock} as date))")
+        clock = f"timestampadd(DAY, {days}, {clock})"
+    return f"convert_timezone('UTC', {literal(times.zone)}, {clock})" if times.zone else clock
+
+
+def proleptic_date(date: str) -> str:
+    """A date of the hybrid calendar as that of the proleptic one (`proleptic_days`)."""
+    return f"date_add({date}, {_proleptic_days(f'unix_date({date})')})"
+
+
+def _proleptic_days(days: str) -> str:
+    """How many days the proleptic calendar has more than the hybrid one since ``days``."""
+    *steps, (_, most) = _steps()
+    cases = "".join(f" when {days} >= {first} then {more}" for first, more in steps)
+    return f"case{cases} else {most} end"
+
+
+@lru_cache(maxsize=1)
+def _steps() -> Sequence[tuple[int, int]]:
+    """The days from which on the calendars differ by another number, and the numbers.
+
+    The last are first. Between two of them are the leap days that one of the calendars lacks.
+    """
+    days = np.arange(_FIRST_DAY, SWITCH_DAY + 1)
+    more = proleptic_days(days) - days
+    [changes] = np.nonzero(np.diff(more, prepend=np.iinfo(np.int64).min))
+    return [(int(days[at]), int(more[at])) for at in reversed(changes)]
 
 
 def session_is_utc(spark: SparkSession) -> bool:

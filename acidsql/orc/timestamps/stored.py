@@ -14,7 +14,7 @@ from acidsql.layout.arrow import Array
 from acidsql.orc.calendar import proleptic_days
 from acidsql.orc.exact import Longs, exact, is_exact, microseconds, parts_of
 from acidsql.orc.run_length import Unsigned
-from acidsql.orc.timestamps.zones import clock_seconds, instant_of
+from acidsql.orc.zones import clock_seconds, instant_of
 
 BASE_S = 1_420_070_400
 """2015-01-01 in seconds since 1970: ORC counts seconds from there."""

@@ -37,7 +37,7 @@ class Hive:
     """Runs statements one after the other; a context manager. ``version`` is 3 or 4.
 
     ``settings`` are those of the metastore that are not the tests' usual ones, and go before them.
-    ``jvm`` are options of its Java.
+    ``jvm`` are options of its Java, and ``zone`` is its time zone.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class Hive:
         metastore_port: int | None = None,
         settings: Mapping[str, str] | None = None,
         jvm: Sequence[str] = SHORT_LIVED,
+        zone: str = "UTC",
     ) -> None:
         self.version = version
         self.metastore_port = metastore_port
@@ -57,7 +58,7 @@ class Hive:
         (home / "conf" / "core-site.xml").write_text(_site(LOCAL_FILES | dict(settings or {})))
         with (home / "stderr.log").open("wb") as errors:
             self._process = subprocess.Popen(
-                _command(version, build / str(version), home, metastore_port, jvm),
+                _command(version, build / str(version), home, metastore_port, jvm, zone),
                 # Tez leaves files in the current directory.
                 cwd=home / "conf",
                 stdin=subprocess.PIPE,
@@ -138,14 +139,19 @@ def _site(settings: Mapping[str, str]) -> str:
 
 
 def _command(
-    version: int, build: Path, home: Path, metastore_port: int | None, jvm: Sequence[str]
+    version: int,
+    build: Path,
+    home: Path,
+    metastore_port: int | None,
+    jvm: Sequence[str],
+    zone: str,
 ) -> list[str]:
     opened = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
     opened.append("--add-opens=java.sql/java.sql=ALL-UNNAMED")
     opened.append("--add-opens=java.management/java.lang.management=ALL-UNNAMED")
     conf = home / "conf"
     properties = {
-        "user.timezone": "UTC",
+        "user.timezone": zone,
         "file.encoding": "UTF-8",
         "java.system.class.loader": "Boot",
         "log4j.configurationFile": RUNNER / "log4j2.properties",

@@ -1,4 +1,7 @@
-"""Avro files as frames: tasks read them, because Spark alone has no reader of Avro."""
+"""Whole files as frames: tasks read them, where Spark alone has no reader that reads them right.
+
+It has none of Avro, and none that moves a Parquet file's timestamps as java.util.TimeZone does.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from acidsql.engines.avro_reader import read_avro
+from acidsql.engines.row_files import RowFormat, read_rows
 from acidsql.engines.selection import SelectedFile, source_of
 from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.row_numbers import TASK_BYTES, NumberedRows, read_in_tasks, row_ids
 from acidsql.model.ids import WriteId
 from acidsql.model.row_id import CODEC_V1, RowId
+from acidsql.model.table import FileFormat
 from acidsql.orc.schema import arrow_type
 
 if TYPE_CHECKING:
@@ -25,10 +29,11 @@ _FIRST = RowId(WriteId(0), CODEC_V1, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class AvroRows:
-    """What a task needs to read whole Avro files in the columns of ``rows``."""
+class WholeFiles:
+    """What a task needs to read whole files of a format in the columns of ``rows``."""
 
     rows: NumberedRows
+    format: FileFormat
 
     def scan(self, spark: SparkSession, files: Sequence[SelectedFile]) -> Events:
         """The rows of the files."""
@@ -40,7 +45,8 @@ class AvroRows:
         """The rows of a file, in the columns of `NumberedRows.schema`."""
         row = 0
         columns = self.rows.columns
-        for batch in read_avro(source_of(file.path, self.rows.storage), file.path, columns):
+        wanted = RowFormat(columns, self.format, "none")
+        for batch in read_rows(source_of(file.path, self.rows.storage), file.path, wanted):
             count = batch.num_rows
             ids = [np.full(count, file.partition, np.int32), *row_ids(_FIRST, row, count)]
             arrays = [pa.array(i) for i in ids]

@@ -1,0 +1,115 @@
+"""How a Parquet file tells days and timestamps, by what its writer says in the footer.
+
+Hive stores the clock of a timestamp as an instant: that at which clocks in the writer's time zone
+show it. ``writer.time.zone`` names the zone (DataWritableWriteSupport). Hive 4 counts days before
+1582-10-15 in the hybrid calendar: those of timestamps always, and dates unless
+``writer.date.proleptic`` is true. Hive 3 counts in the proleptic calendar, and says nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from acidsql.errors import StorageError
+from acidsql.layout.arrow import Array
+from acidsql.orc.calendar import proleptic, proleptic_days
+from acidsql.orc.damage import naming
+from acidsql.orc.exact import Longs, microseconds
+from acidsql.orc.nested import map_leaves
+from acidsql.orc.zones import clock_seconds, is_zone, mean_clock_seconds
+from acidsql.ports.storage import Storage
+
+_PROLEPTIC, _ZONE, _LEGACY = (
+    b"writer.date.proleptic",
+    b"writer.time.zone",
+    b"writer.zone.conversion.legacy",
+)
+WRITER = {_PROLEPTIC: b"true", _ZONE: b"UTC", _LEGACY: b"false"}
+"""What our files say. Without it, Hive 3 moves timestamps to its own zone, and Hive 4 old dates."""
+
+_UTC = frozenset({"", "UTC", "Z", "GMT", "Etc/UTC", "Etc/GMT"})
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetTimes:
+    """How a file tells days and timestamps; by default as our files do.
+
+    ``julian_days`` and ``julian_clocks``: dates and timestamps before 1582-10-15 are those of the
+    hybrid calendar. ``zone`` is the writer's time zone; "" if timestamps are stored as clocks show
+    them. ``legacy`` says that the writer moved them to UTC as java.util.TimeZone does.
+    """
+
+    julian_days: bool = False
+    julian_clocks: bool = False
+    zone: str = ""
+    legacy: bool = False
+
+    @classmethod
+    def of(cls, footer: pq.FileMetaData, path: str) -> ParquetTimes:
+        """What a file says of itself. StorageError for a time zone that nobody knows."""
+        said = footer.metadata or {}
+        by_hive_4 = _PROLEPTIC in said and footer.created_by.startswith("parquet-mr")
+        days = said.get(_PROLEPTIC) == b"false"
+        if not any(kind == "INT96" for kind in _physical_types(footer)):
+            return cls(julian_days=days)
+        zone = said.get(_ZONE, b"").decode(errors="replace")
+        if zone in _UTC:
+            return cls(days, by_hive_4)
+        if not is_zone(zone):
+            raise StorageError(
+                f'file "{path}" has timestamps of the time zone "{zone}", which is not known',
+                hint="Install the package tzdata, or let Hive write the rows again in UTC.",
+            )
+        return cls(days, by_hive_4, zone, said.get(_LEGACY) == b"true")
+
+    def shown(self, array: Array) -> Array:
+        """An array of any type, with days and timestamps as clocks at the writer showed them."""
+        if self.julian_days:
+            array = proleptic(array)
+        if self.julian_clocks or self.zone:
+            array = map_leaves(array, _is_clock, self._clocks)
+        return array
+
+    def _clocks(self, array: Array) -> Array:
+        ticks = np.asarray(array.cast(pa.int64()).fill_null(0), np.int64)
+        seconds, micros = np.divmod(ticks, 10**6)
+        # Calendar and zone change places: what was done last is undone first.
+        if self.legacy:
+            seconds = self._days(clock_seconds(seconds, self.zone))
+        else:
+            seconds = self._days(seconds)
+            seconds = mean_clock_seconds(seconds, self.zone) if self.zone else seconds
+        return microseconds(seconds * 10**6 + micros, np.asarray(array.is_null()))
+
+    def _days(self, seconds: Longs) -> Longs:
+        if not self.julian_clocks:
+            return seconds
+        days, of_day = np.divmod(seconds, _DAY_S)
+        return proleptic_days(days) * _DAY_S + of_day
+
+
+OURS = ParquetTimes()
+
+
+def times_of(path: str, storage: Storage) -> ParquetTimes:
+    """How a file tells days and timestamps.
+
+    MissingFileError, StorageError or CorruptFileError if its footer cannot be read.
+    """
+    with storage.open_input(path) as stream, naming(path, "cannot be read as Parquet"):
+        return ParquetTimes.of(pq.read_metadata(stream), path)
+
+
+def _is_clock(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.tz is None
+
+
+def _physical_types(footer: pq.FileMetaData) -> Iterator[str]:
+    schema = footer.schema
+    return (schema.column(index).physical_type for index in range(len(schema)))
