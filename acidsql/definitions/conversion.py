@@ -8,7 +8,7 @@ the table says so. If the table becomes insert-only, its files move into the del
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from acidsql.layout.dir_names import DeltaDir, lies_hidden
 from acidsql.layout.history import ORIGINAL_WRITE_IDS, history
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.ids import StatementId, WriteId
-from acidsql.model.table import POSITIONAL_EVOLUTION, Table, TableKind
+from acidsql.model.table import POSITIONAL_EVOLUTION, FileFormat, Table, TableKind
 from acidsql.orc.evolution import matched
 from acidsql.orc.footer import read_tail
 from acidsql.ports.storage import require_present
@@ -69,7 +69,7 @@ def _to_full_acid(table: Table, scope: Scope, txn: OpenTxn, place: dict[str, Any
     refuse_acid_format(
         table, place, "'transactional_properties' = 'insert_only' takes other formats."
     )
-    by_name = False
+    files: list[str] = []
     for location in _locations(table, scope):
         listed = scope.storage.list_files(location)
         past = history(listed)
@@ -84,14 +84,19 @@ def _to_full_acid(table: Table, scope: Scope, txn: OpenTxn, place: dict[str, Any
         count = table.bucketing.count if table.bucketing else None
         if count is not None and any(bucket >= count for bucket in past.buckets):
             raise AnalysisError(f"{location} holds bucket {max(past.buckets)} of {count}", **place)
-        paths = [f"{location}/{f.path}" for f in listed if f.size and f.path in past.originals]
-        by_name = by_name or not all(_in_order(table, path, scope) for path in paths)
-    if by_name:
-        table = replace(table, parameters={POSITIONAL_EVOLUTION: "false", **table.parameters})
+        files += [f"{location}/{f.path}" for f in listed if f.size and f.path in past.originals]
+    table = _matching_as_before(table, files, scope)
     with scope.committing(txn):
         scope.store.alter_table(table)
         # A Hive Metastore has seeded the write id itself when alter_table returns.
         scope.store.seed_write_id(table.name, ORIGINAL_WRITE_IDS)
+
+
+def _matching_as_before(table: Table, files: Iterable[str], scope: Scope) -> Table:
+    """The table, which as a plain one finds columns of files by name, and must go on so."""
+    if all(_in_order(table, path, scope) for path in files):
+        return table
+    return replace(table, parameters={POSITIONAL_EVOLUTION: "false", **table.parameters})
 
 
 def _in_order(table: Table, path: str, scope: Scope) -> bool:
@@ -105,12 +110,19 @@ def _in_order(table: Table, path: str, scope: Scope) -> bool:
 def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
     write_id = txn.write_id(table.name)
     delta = DeltaDir(write_id, WriteId(write_id), StatementId(0)).name
+    files = [
+        (location, file)
+        for location in _locations(table, scope)
+        for file in scope.storage.list_files(location)
+        if not lies_hidden(file.path)
+    ]
+    if table.format is FileFormat.ORC:
+        paths = (f"{location}/{file.path}" for location, file in files if file.size)
+        table = _matching_as_before(table, paths, scope)
     with undoing() as undo:
-        for location in _locations(table, scope):
-            for file in scope.storage.list_files(location):
-                if not lies_hidden(file.path):
-                    moved = f"{location}/{delta}/{file.path}"
-                    move(f"{location}/{file.path}", moved, scope.storage, undo)
+        for location, file in files:
+            moved = f"{location}/{delta}/{file.path}"
+            move(f"{location}/{file.path}", moved, scope.storage, undo)
         with scope.committing(txn):
             scope.store.alter_table(table.remade(txn.txn_id))
 

@@ -12,7 +12,7 @@ from typing import Any
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.avro import avro_obstacle
 from acidsql.model.names import TableName
-from acidsql.model.stored_as import unread_text_property
+from acidsql.model.stored_as import READ_BY, unread_property
 from acidsql.model.table import HIVE4_NAMES, Column, FileFormat, Table, TableKind
 from acidsql.model.types import CharType, DecimalType, PrimitiveType
 from acidsql.orc.writer import CODECS
@@ -42,6 +42,7 @@ def refuse_bad_kind(table: Table, place: dict[str, Any]) -> None:
 def refuse_columns(table: Table, place: dict[str, Any]) -> None:
     """UnsupportedStatementError for columns that files of the table's format cannot hold."""
     _refuse_text(table, place)
+    _refuse_unread(table, place)
     _refuse_avro(table, place)
 
 
@@ -105,14 +106,20 @@ def _refuse_text(table: Table, place: dict[str, Any]) -> None:
             hint="Store the table as ORC or PARQUET.",
             **place,
         )
-    given = unread_text_property(table)
-    if given is not None:
-        raise UnsupportedStatementError(
-            f"'{given}' is not supported",
-            detail="Hive would read the text files by it. acidsql reads every line as a row.",
-            hint="Leave it out. ROW FORMAT DELIMITED FIELDS TERMINATED BY says what ends a field.",
-            **place,
-        )
+
+
+def _refuse_unread(table: Table, place: dict[str, Any]) -> None:
+    """UnsupportedStatementError for a property by which Hive would read other rows."""
+    given = unread_property(table)
+    if given is None:
+        return
+    delimited = " ROW FORMAT DELIMITED FIELDS TERMINATED BY says what ends a field."
+    raise UnsupportedStatementError(
+        f"'{given}' is not supported",
+        detail=f"Hive would read the files by it. {READ_BY[table.format]}",
+        hint="Leave it out." + (delimited if table.format is FileFormat.TEXT else ""),
+        **place,
+    )
 
 
 def _refuse_avro(table: Table, place: dict[str, Any]) -> None:

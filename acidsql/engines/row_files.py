@@ -52,15 +52,19 @@ _FIRST_ALIKE_US = -2_208_988_800_000_000
 
 @dataclass(frozen=True, slots=True)
 class RowFormat:
-    """How a table's files hold rows; cheap to send to a task."""
+    """How a table's files hold rows; cheap to send to a task.
+
+    ``by_position`` says how columns of ORC files are matched (`Table.matches_by_position`).
+    """
 
     columns: tuple[Column, ...]
     format: FileFormat
     compression: str
     field_delimiter: str = FIELD_DELIMITER
+    by_position: bool = False
 
     @classmethod
-    def of(cls, table: Table, orc_compression: str) -> RowFormat:
+    def of(cls, table: Table, orc_compression: str, *, by_position: bool = False) -> RowFormat:
         """The format of a table's files. ConfigError for an unknown ``parquet.compression``."""
         compression = orc_compression
         if table.format is FileFormat.PARQUET:
@@ -72,7 +76,7 @@ class RowFormat:
                     f'parquet.compression "{given}" is not supported',
                     hint=f"Use one of {', '.join(_PARQUET_CODECS)}.",
                 )
-        return cls(table.columns, table.format, compression, table.field_delimiter)
+        return cls(table.columns, table.format, compression, table.field_delimiter, by_position)
 
 
 class RowWriter:
@@ -176,11 +180,12 @@ class _ClearErrors:
 
 
 def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[pa.RecordBatch]:
-    """The rows of an ORC, Parquet or Avro file in the table's columns, found by name.
+    """The rows of an ORC, Parquet or Avro file in the table's columns.
 
-    A column that the file lacks is null. An ORC file with no other names than ``_col0`` and so on
-    has its columns by position, as older Hives wrote it. StorageError for an ORC column whose
-    values cannot become the table's type.
+    Columns are found by name, those of ORC as the format says. A column that the file lacks is
+    null. An ORC file with no other names than ``_col0`` and so on has its columns by position, as
+    older Hives wrote it. StorageError for an ORC column whose values cannot become the table's
+    type.
     """
     match format.format:
         case FileFormat.ORC:
@@ -188,7 +193,9 @@ def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[
                 found = file_columns(orc.tail, path)
                 for stripe in orc.stripes():
                     rows = pa.StructArray.from_arrays(stripe.columns, fields=list(stripe.schema))
-                    now = current_rows(rows, found, format.columns, path, by_position=False)
+                    now = current_rows(
+                        rows, found, format.columns, path, by_position=format.by_position
+                    )
                     names = [c.name for c in format.columns]
                     yield pa.RecordBatch.from_arrays(now.flatten(), names=names)
         case FileFormat.PARQUET:

@@ -14,6 +14,14 @@ _BY_READER = {
     **{classes.reader: kind for kind, classes in STORAGE_CLASSES.items()},
     "parquet.hive.DeprecatedParquetInputFormat": FileFormat.PARQUET,
 }
+INDEX_ACCESS = "parquet.column.index.access"
+"""If it is true, Hive finds columns of Parquet files by their position."""
+READ_BY = {
+    FileFormat.TEXT: "acidsql reads every line as a row, in Hive's default form.",
+    FileFormat.PARQUET: "acidsql finds the columns of Parquet files by name.",
+}
+"""How files are read whose table has an `unread_property`."""
+
 _TEXT_DEFAULTS = {
     "line.delim": "\n",
     "serialization.null.format": "\\N",
@@ -64,6 +72,11 @@ def stored_as(reader: str, serde: str, properties: Mapping[str, str], what: str)
             detail=f"Hive reads them by {reader} with {serde}.",
             hint="ORC, Parquet, Avro and delimited text can be read.",
         )
+    if kind is FileFormat.PARQUET and _is_by_index(properties):
+        raise UnsupportedStatementError(
+            f"Hive finds the columns of {what} by position, by the property '{INDEX_ACCESS}'",
+            detail="acidsql finds those of Parquet by name.",
+        )
     if kind is not FileFormat.TEXT:
         return StoredAs(kind)
     return StoredAs(kind, _text_delimiter(properties, what))
@@ -84,8 +97,17 @@ def _text_delimiter(properties: Mapping[str, str], what: str) -> str:
         return text[0]
 
 
-def unread_text_property(table: Table) -> str | None:
-    """A property of a table by which Hive reads its text files otherwise than acidsql; or None."""
+def _is_by_index(properties: Mapping[str, str]) -> bool:
+    return properties.get(INDEX_ACCESS, "false").lower() == "true"
+
+
+def unread_property(table: Table) -> str | None:
+    """A property of a table by which Hive reads its files otherwise than acidsql; or None.
+
+    Those of ORC are read by acidsql, too, and those of Avro are looked at elsewhere.
+    """
+    if table.format is FileFormat.PARQUET and _is_by_index(table.parameters):
+        return INDEX_ACCESS
     if table.format is not FileFormat.TEXT:
         return None
     delimiters = serde_properties(StoredAs(table.format, table.field_delimiter))

@@ -160,9 +160,15 @@ class Table:
         return self.parameters.get(CREATED_COLUMNS) == columns_digest(self.columns)
 
     def matches_by_position(self, default: bool) -> bool:
-        """Whether columns of older files match the table's by their position, not by name."""
+        """Whether columns of older ORC files match the table's by their position, not by name.
+
+        ``default`` counts where an ACID table does not say so itself. A plain table has files of
+        any writer, whose columns are found by name then.
+        """
         text = self.parameters.get(POSITIONAL_EVOLUTION, "").lower()
-        return text == "true" if text in ("true", "false") else default
+        if text in ("true", "false"):
+            return text == "true"
+        return default and self.kind is not TableKind.PLAIN
 
     @property
     def noted(self) -> dict[str, str]:

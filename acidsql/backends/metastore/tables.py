@@ -18,7 +18,7 @@ from acidsql.model.hive_types import hive_type, type_of_hive
 from acidsql.model.metastore_parameters import KEPT_BY_METASTORE, STATISTICS
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
 from acidsql.model.storage_classes import STORAGE_CLASSES
-from acidsql.model.stored_as import StoredAs, serde_properties, stored_as, unread_text_property
+from acidsql.model.stored_as import READ_BY, StoredAs, serde_properties, stored_as, unread_property
 from acidsql.model.table import (
     CREATED_COLUMNS,
     MATERIALIZED_QUERY,
@@ -134,11 +134,11 @@ def _refuse_mismatch(table: Table) -> None:
             )
     if table.format is FileFormat.AVRO:
         _refuse_avro(table)
-    unread = unread_text_property(table)
+    unread = unread_property(table)
     if unread is not None:
         raise UnsupportedStatementError(
-            f"Hive reads the text files of table {table.name} by the property '{unread}'",
-            detail="acidsql reads every line as a row, in Hive's default form.",
+            f"Hive reads the files of table {table.name} by the property '{unread}'",
+            detail=READ_BY[table.format],
         )
 
 

@@ -63,11 +63,12 @@ def compact(
         return bool(state.obsolete or state.aborted)
     attempt = Attempt(partition.location, storage, txn_id, snapshot.require_open)
     visibility_id = txn_id if snapshot.table.hive4_names else NO_TXN
+    by_position = snapshot.table.matches_by_position(by_position)
     if snapshot.table.kind is TableKind.INSERT_ONLY:
         run = run or as_threads(storage)
-        compact_rows(plan, snapshot, state, storage, visibility_id, attempt, run)
+        where = (storage, visibility_id, attempt)
+        compact_rows(plan, snapshot, state, *where, run, by_position=by_position)
         return True
-    by_position = snapshot.table.matches_by_position(by_position)
     work = Compaction(
         snapshot,
         partition,

@@ -36,12 +36,15 @@ def compact_rows(
     visibility_id: TxnId,
     attempt: Attempt,
     run: Run,
+    *,
+    by_position: bool,
 ) -> None:
     """Merge everything into a base, or the deltas into one delta.
 
     The new name goes up to the highest write id that was read, so that the directory covers nothing
     else. A visibility id other than NO_TXN is added to it. ``run`` carries out the merges of the
-    buckets. The directory is written under a hidden name and renamed when it is complete.
+    buckets; ``by_position`` is that of `RowFormat`. The directory is written under a hidden name
+    and renamed when it is complete.
     UnsupportedStatementError for compressed text.
     """
     major = plan.type == "major"
@@ -55,7 +58,8 @@ def compact_rows(
     location = snapshot.partitions[0].location
     if snapshot.table.format is FileFormat.TEXT:
         _require_plain_text(files, location)
-    row_format = RowFormat.of(snapshot.table, compression_of(snapshot.table))
+    codec = compression_of(snapshot.table)
+    row_format = RowFormat.of(snapshot.table, codec, by_position=by_position)
     hidden = attempt.hidden(name)
     merges = []
     for bucket in sorted({_bucket(f) for f in files}) or [BucketId(0)]:

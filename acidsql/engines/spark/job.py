@@ -108,9 +108,9 @@ class Job:
         read = (self.spark, snapshot, self.context.txns, self.storage, self.kept)
         request = replace(request, shows_files=self.shows_files)
         with clear_errors():
-            if snapshot.table.kind is not TableKind.FULL_ACID:
-                return scan_rows(*read, request)
-            return scan_table(*read, request, by_position=self.by_position)
+            is_acid = snapshot.table.kind is TableKind.FULL_ACID
+            scan = scan_table if is_acid else scan_rows
+            return scan(*read, request, by_position=self.by_position)
 
     def _resolve(self, source: AnySource) -> DataFrame:
         match source:

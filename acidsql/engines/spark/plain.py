@@ -23,7 +23,8 @@ from acidsql.engines.spark.columns import (
 )
 from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.event_files import WHOLE
-from acidsql.engines.spark.events import Events
+from acidsql.engines.spark.events import Events, EventScan
+from acidsql.engines.spark.groups import group_files
 from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.places import FILE, with_places
 from acidsql.engines.spark.read import (
@@ -50,7 +51,7 @@ from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
 from acidsql.model.row_id import CODEC_V1, RowId
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.model.table import Column, FileFormat, Table
+from acidsql.model.table import Column, FileFormat, Table, TableKind
 from acidsql.model.types import VOID, CharType, PrimitiveType, spark_type
 from acidsql.orc.statistics import may_hold_skipped_days
 from acidsql.ports.engine import TableSnapshot
@@ -77,14 +78,19 @@ def scan_rows(
     storage: Storage,
     kept: Kept,
     request: ScanRequest,
+    *,
+    by_position: bool = True,
 ) -> Scan:
-    """The rows that the snapshot sees; of a plain table, the rows of all files that are there."""
+    """The rows that the snapshot sees; of a plain table, the rows of all files that are there.
+
+    ``by_position`` is as in `scan_table`.
+    """
     table = snapshot.table
     partitions = prune_partitions(table, snapshot.partitions, request.predicates)
     selection = select_row_files(snapshot, partitions, txns, storage)
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
-    frames = _frames(spark, snapshot, selection.inserts, storage, kept, request)
+    frames = _frames(spark, snapshot, selection.inserts, storage, kept, request, by_position)
     rows = reduce(lambda one, other: one.unionAll(other), frames)
     columns = [quote(c.name) for c in table.columns] + partition_values(table, partitions)
     if request.row_id:
@@ -116,11 +122,13 @@ def _frames(
     storage: Storage,
     kept: Kept,
     request: ScanRequest,
+    by_position: bool,
 ) -> Iterator[DataFrame]:
     """The rows of the files as frames of their places and the table's columns."""
     table = snapshot.table
+    by_position = _is_by_position(table, by_position)
     reader = NumberedRows(
-        table.columns, snapshot.write_ids, storage, by_position=False, names_files=request.file_name
+        table.columns, snapshot.write_ids, storage, by_position, names_files=request.file_name
     )
     places = row_places(request, partitioned=bool(table.partition_columns))
     if table.format is FileFormat.ORC and request.small_files:
@@ -129,8 +137,40 @@ def _frames(
         if small is not None:
             yield _of_columns(small.scan(spark), table, places)
             files = [f for f in files if f.path not in small.paths]
-    if files:
+    if files and by_position and not _is_misread(spark, table, files, storage):
+        yield from _matched_by_position(spark, snapshot, files, reader, request, places)
+    elif files:
         yield from _file_frames(spark, table, files, storage, reader, request.predicates, places)
+
+
+def _is_by_position(table: Table, default: bool) -> bool:
+    """Whether columns of the files may have to be matched by position.
+
+    Files that agree with the columns of their ACID table need not be looked at.
+    """
+    if table.format is not FileFormat.ORC or not table.matches_by_position(default):
+        return False
+    return table.kind is TableKind.PLAIN or not table.is_unchanged
+
+
+def _matched_by_position(
+    spark: SparkSession,
+    snapshot: TableSnapshot,
+    files: Sequence[SelectedFile],
+    reader: NumberedRows,
+    request: ScanRequest,
+    places: Sequence[str],
+) -> Iterator[DataFrame]:
+    """As `_file_frames`. Files are read in groups, each under its own names of the columns."""
+    table = snapshot.table
+    convert = seen_columns(spark, [c.type for c in table.columns], cut=True)
+    scan = EventScan(spark, snapshot, request.predicates, (), convert, tuple(places), row_ids=False)
+    opened = _opened(files, reader.storage)
+    groups, others = group_files(table, opened, by_position=True, row_ids=False)
+    for group in groups:
+        yield _of_columns(scan.read(group), table, places)
+    if others:
+        yield _of_columns(reader.scan(spark, others), table, places)
 
 
 def _file_frames(

@@ -192,6 +192,19 @@ def test_text_with_head_lines_or_nested_values():
         table_from(struct(replace(text, columns=nested)))
 
 
+def test_parquet_whose_columns_are_found_by_position():
+    """acidsql finds them by name: a column that Hive has renamed would be NULL."""
+    key = "parquet.column.index.access"
+    parquet = replace(PLAIN, format=FileFormat.PARQUET)
+    assert table_from(struct(parquet, parameters={key: "false"})).format is FileFormat.PARQUET
+    with pytest.raises(UnsupportedStatementError, match=r"table default\.p by the property"):
+        table_from(struct(parquet, parameters={key: "TRUE"}))
+    by_serde = struct(parquet)
+    by_serde.sd.serdeInfo.parameters[key] = "true"
+    with pytest.raises(UnsupportedStatementError, match="by position, by the property"):
+        table_from(by_serde)
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
