@@ -8,8 +8,10 @@ show it. ``writer.time.zone`` names the zone (DataWritableWriteSupport). Hive 4 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +36,7 @@ WRITER = {_PROLEPTIC: b"true", _ZONE: b"UTC", _LEGACY: b"false"}
 
 _UTC = frozenset({"", "UTC", "Z", "GMT", "Etc/UTC", "Etc/GMT"})
 _DAY_S = 86_400
+_TAIL_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,19 @@ def times_of(path: str, storage: Storage) -> ParquetTimes:
     MissingFileError, StorageError or CorruptFileError if its footer cannot be read.
     """
     with storage.open_input(path) as stream, naming(path, "cannot be read as Parquet"):
-        return ParquetTimes.of(pq.read_metadata(stream), path)
+        return ParquetTimes.of(_footer(stream), path)
+
+
+def _footer(stream: BinaryIO) -> pq.FileMetaData:
+    """The footer, read by one request where it is small. pyarrow's own would take several."""
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - _TAIL_BYTES))
+    tail = stream.read()
+    length = int.from_bytes(tail[-8:-4], "little") + 8
+    if len(tail) < length <= size:
+        stream.seek(size - length)
+        tail = stream.read()
+    return pq.read_metadata(pa.BufferReader(tail))
 
 
 def _is_clock(kind: pa.DataType) -> bool:

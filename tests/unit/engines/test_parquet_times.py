@@ -57,9 +57,15 @@ def test_a_zone_that_is_not_known(tmp_path: Path, zone: bytes) -> None:
         times_of(path, STORAGE)
 
 
+def test_a_long_footer(tmp_path: Path) -> None:
+    zoned = {**WRITER, b"writer.time.zone": b"Europe/Berlin", b"note": b"x" * 200_000}
+    assert times_of(written(tmp_path / "f", zoned), STORAGE) == ParquetTimes(zone=BERLIN)
+
+
 def test_no_file_and_no_parquet(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         times_of(str(tmp_path / "none"), STORAGE)
-    (tmp_path / "text").write_text("PAR1 but not really PAR1")
-    with pytest.raises(CorruptFileError, match="cannot be read as Parquet"):
-        times_of(str(tmp_path / "text"), STORAGE)
+    for text in ("PAR1 but not really PAR1", "PAR1", "x", "\x00" * 100):
+        (tmp_path / "text").write_text(text)
+        with pytest.raises(CorruptFileError, match="cannot be read as Parquet"):
+            times_of(str(tmp_path / "text"), STORAGE)
