@@ -15,6 +15,7 @@ import pyarrow.fs as pafs
 from acidsql.backends.exclusive_rename import rename_exclusively
 from acidsql.backends.file_system_uri import PLAIN_PATHS, URI, FileSystemUri
 from acidsql.errors import ConfigError, MissingFileError, PathExistsError, StorageError
+from acidsql.layout.dir_names import lies_hidden
 from acidsql.layout.listing import ListedFile
 from acidsql.model.own_path import OwnPath, lies_in
 from acidsql.ports.storage import Storage, is_plain_path, local_path_of, without_login
@@ -127,7 +128,7 @@ class LocalStorage:
         root = self._path(directory)
         found: list[ListedFile] = []
         with _clear_errors("list", directory):
-            if root.exists():
+            if _is_there(root):
                 self._list(root, "", found)
         return sorted(found, key=lambda f: f.path)
 
@@ -139,16 +140,19 @@ class LocalStorage:
                     if entry.is_dir():
                         self._list(Path(entry.path), f"{prefix}{entry.name}/", found)
                     elif not _is_checksum(entry.name):
+                        _refuse_broken_link(entry, prefix)
                         found.append(ListedFile(f"{prefix}{entry.name}", entry.stat().st_size))
 
     def list_directories(self, directory: str) -> list[str]:
         root = self._path(directory)
         with _clear_errors("list", directory):
-            return sorted(e.name for e in os.scandir(root) if e.is_dir()) if root.exists() else []
+            if not _is_there(root):
+                return []
+            return sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
 
     def exists(self, path: str) -> bool:
         with _clear_errors("look at", path):
-            return self._path(path).exists()
+            return _is_there(self._path(path))
 
     def is_missing(self, directory: str) -> bool:
         return not self.missing_is_empty and not self.exists(directory)
@@ -259,6 +263,31 @@ class LocalStorage:
                 hint="The warehouse lies on this machine, and so do all files of the session.",
             )
         return Path(local)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a path leads to something. OSError if the system does not tell.
+
+    ``Path.exists`` takes a loop of links for nothing and, from Python 3.14 on, every error.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _refuse_broken_link(entry: os.DirEntry[str], prefix: str) -> None:
+    """StorageError for a link to nothing that readers would not pass over."""
+    if not entry.is_symlink() or lies_hidden(f"{prefix}{entry.name}"):
+        return
+    # A link that has gone meanwhile is no longer a link.
+    if os.path.islink(entry.path) and not os.path.exists(entry.path):
+        raise StorageError(
+            f"cannot read {entry.path}: it is a link to nothing",
+            detail=f"It leads to {os.readlink(entry.path)}.",
+            hint="Bring that back. If its rows are gone for good, remove the link.",
+        )
 
 
 def _make_directories(directory: Path) -> None:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from acidsql.engines.avro_reader import field_names, row_count
 from acidsql.engines.target import OutputFile, Target, partition_text
 from acidsql.errors import AnalysisError, InvalidValueError, MissingFileError, StorageError
-from acidsql.layout.dir_names import OriginalFile, is_hidden, parse_directory
+from acidsql.layout.dir_names import OriginalFile, is_hidden, lies_hidden, parse_directory
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import FileFormat, Table, TableKind
@@ -145,8 +145,8 @@ def _names(path: str, storage: Storage) -> list[str]:
     if name and name not in storage.list_directories(parent or "/"):
         return [""] if storage.exists(path) else []
     directories = [f"{d}/" for d in storage.list_directories(path) if not is_hidden(d)]
-    files = [f.path for f in storage.list_files(path) if "/" not in f.path]
-    return [*(f for f in files if not is_hidden(f)), *directories]
+    # Directories are refused, so what lies in them does not matter.
+    return directories or [f.path for f in storage.list_files(path) if not lies_hidden(f.path)]
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -266,6 +267,42 @@ def test_a_location_may_be_a_link(tmp_path: Path) -> None:
     STORAGE.remove(OwnPath(str(tmp_path / "t"), "delta/d"))
     STORAGE.remove(OwnPath(str(tmp_path / "t"), "delta"))
     assert names(tmp_path / "there") == []
+
+
+@pytest.mark.parametrize("name", ["bucket_00000", "d/bucket_00000", "delta_0000001_0000001"])
+def test_a_link_to_nothing_is_no_missing_row(tmp_path: Path, name: str) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / name).symlink_to("/nowhere/at/all")
+    with pytest.raises(StorageError, match=f"{name}: it is a link to nothing") as caught:
+        STORAGE.list_files(str(tmp_path))
+    assert caught.value.detail == "It leads to /nowhere/at/all."
+
+
+def test_what_readers_pass_over_may_be_a_link_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "_tmp").mkdir()
+    for name in (".#bucket_00000", "_tmp/bucket_00000"):  # as editors lock a file
+        (tmp_path / name).symlink_to("user@host.1:2")
+    assert STORAGE.list_files(str(tmp_path)) == []
+
+
+def test_a_loop_of_links_is_not_nothing(tmp_path: Path) -> None:
+    (tmp_path / "t").symlink_to(tmp_path / "t")
+    for look in (STORAGE.list_files, STORAGE.list_directories, STORAGE.exists, STORAGE.is_missing):
+        with pytest.raises(StorageError, match="levels of symbolic links"):
+            look(str(tmp_path / "t"))
+
+
+def test_an_error_of_the_system_is_not_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(Path, "stat", fail)
+    monkeypatch.setattr(Path, "exists", lambda _: False)  # as in Python 3.14
+    for look in (STORAGE.list_files, STORAGE.list_directories, STORAGE.exists, STORAGE.is_missing):
+        with pytest.raises(StorageError, match="Input/output error"):
+            look(str(tmp_path))
 
 
 def test_one_place_has_one_resolved_path(tmp_path: Path) -> None:
