@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -171,7 +172,7 @@ class LocalStorage:
         target = self._path(path)
         with _clear_errors("write", path):
             _make_directories(target.parent)
-            _checksum(target).unlink(missing_ok=True)
+            _remove_checksum(target)
             with target.open("wb") as stream:
                 stream.write(data)
                 stream.flush()
@@ -191,7 +192,7 @@ class LocalStorage:
         _refuse_strange("write", path)
         target = self._path(path)
         with _clear_errors("write", path):
-            _checksum(target).unlink(missing_ok=True)
+            _remove_checksum(target)
             if Path(source) != target:
                 shutil.move(source, target)
             with target.open("rb") as stream:
@@ -206,13 +207,12 @@ class LocalStorage:
                 raise _path_exists(source, target)
             _make_directories(new.parent)
             # An old checksum must be gone before the new file is there.
-            _checksum(new).unlink(missing_ok=True)
+            _remove_checksum(new)
             try:
                 rename_exclusively(old, new)
             except FileExistsError:
                 raise _path_exists(source, target) from None
-            with contextlib.suppress(FileNotFoundError):
-                _checksum(old).rename(_checksum(new))
+            _move_checksum(old, new)
             _sync_directory(new.parent)
 
     def remove(self, own: OwnPath) -> None:
@@ -242,7 +242,7 @@ class LocalStorage:
             shutil.rmtree(target)
         else:
             target.unlink(missing_ok=True)
-            _checksum(target).unlink(missing_ok=True)
+            _remove_checksum(target)
 
     def resolve(self, path: str) -> str:
         with _clear_errors("look at", path):
@@ -313,6 +313,27 @@ def _sync_directory(directory: Path) -> None:
 
 def _checksum(file: Path) -> Path:
     return file.with_name(f".{file.name}.crc")
+
+
+def _remove_checksum(file: Path) -> None:
+    with _no_room_for_checksums():
+        _checksum(file).unlink(missing_ok=True)
+
+
+def _move_checksum(old: Path, new: Path) -> None:
+    with _no_room_for_checksums(), contextlib.suppress(FileNotFoundError):
+        _checksum(old).rename(_checksum(new))
+    _remove_checksum(old)
+
+
+@contextlib.contextmanager
+def _no_room_for_checksums() -> Iterator[None]:
+    """A file whose name is nearly as long as names may be has no checksum, and can get none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
 
 
 def _is_checksum(name: str) -> bool:

@@ -73,6 +73,18 @@ def test_no_checksum_of_another_file_is_left(hadoops: Path) -> None:
         assert names(hadoops) == ["000000_0"]
 
 
+def test_a_name_may_leave_no_room_for_a_checksum(hadoops: Path) -> None:
+    long, longer = "x" * 252, "y" * 255
+    STORAGE.write_file(str(hadoops / long), b"new")
+    STORAGE.rename(str(hadoops / long), str(hadoops / longer))
+    STORAGE.remove(OwnPath(str(hadoops), longer))
+    assert names(hadoops) == [".000000_0.crc", "000000_0"]
+    STORAGE.rename(str(hadoops / "000000_0"), str(hadoops / long))
+    assert names(hadoops) == [long]
+    STORAGE.rename(str(hadoops / long), str(hadoops / "000000_0"))
+    assert names(hadoops) == ["000000_0"]
+
+
 @pytest.mark.parametrize("storage", [STORAGE, ArrowStorage(pafs.LocalFileSystem())])
 def test_several_remove_the_same(tmp_path: Path, storage: Storage) -> None:
     places = [tmp_path / f"d{number}" for number in range(30)]
