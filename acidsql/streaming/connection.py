@@ -6,10 +6,12 @@ Hive's HiveStreamingConnection is the model. What its Java calls are named here 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from acidsql.engines.target import Target, partition_name
 from acidsql.errors import (
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from acidsql.streaming.builder import StreamingConnectionBuilder
 
 _log = logging.getLogger(__name__)
+_Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
 FLUSH_BYTES = 64 << 20
@@ -52,12 +55,30 @@ FLUSH_BYTES = 64 << 20
 _TRIES = 5
 
 
+def _one_at_a_time(
+    call: Callable[Concatenate[StreamingConnection, _Given], _Result],
+) -> Callable[Concatenate[StreamingConnection, _Given], _Result]:
+    """A call that waits for those of other threads: a row that is written between a flush and the
+    end of its transaction would be in no file.
+    """
+
+    @wraps(call)
+    def alone(self: StreamingConnection, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        self._home.require()  # in a forked child, nobody would let go of the guard
+        with self._guard:
+            return call(self, *args, **kwargs)
+
+    return alone
+
+
 class StreamingConnection:
     """Rows into one full-ACID table, in transactions that are taken from batches.
 
     Made by ``StreamingConnection.builder()``. A context manager: leaving it closes the connection.
-    Each thread needs a connection of its own. After any error but SerializationError and
-    LockTimeoutError the connection is closed, and its open transactions are aborted.
+    Calls of several threads are carried out one after the other. There is one transaction at a
+    time, so threads that need their own need connections of their own. After any error but
+    SerializationError and LockTimeoutError the connection is closed, and its open transactions are
+    aborted.
     """
 
     def __init__(
@@ -71,6 +92,7 @@ class StreamingConnection:
         self._stats = ConnectionStats()
         self._closed = self._may_be_committed = False
         self._failure: BaseException | None = None
+        self._guard = threading.RLock()
         self._home = Home("streaming connection", self)
         require_streamable(options, scope)
         self._plan, self._locks = options.plan, options.locks(scope.policy)
@@ -116,6 +138,7 @@ class StreamingConnection:
         """The write id of the current transaction. StreamingStateError without one."""
         return self._current().write_id
 
+    @_one_at_a_time
     def begin_transaction(self) -> None:
         """Begin the batch's next transaction, or the first one of a new batch.
 
@@ -123,7 +146,6 @@ class StreamingConnection:
         StreamingStateError if a transaction is begun already, or the connection is closed.
         StreamingError if the table was altered or dropped since the connection was made.
         """
-        self._home.require()
         if self._closed:
             raise self._closed_error(
                 "Cannot begin next transaction on a closed streaming connection"
@@ -135,6 +157,7 @@ class StreamingConnection:
             )
         self._guarded(self._begin)
 
+    @_one_at_a_time
     def write(self, records: Any) -> int:
         """Add records to the current transaction. Returns how many.
 
@@ -170,16 +193,19 @@ class StreamingConnection:
         self._pending.singles.accepted(records)
         return int(encoded.rows.num_rows)
 
+    @_one_at_a_time
     def flush(self) -> None:
         """Write the records so far to durable files. Nobody sees them before the commit."""
         self._current()
         self._guarded(self._flush)
 
+    @_one_at_a_time
     def commit_transaction(self) -> None:
         """Make the transaction's records visible."""
         self._current()
         self._guarded(self._commit)
 
+    @_one_at_a_time
     def abort_transaction(self) -> None:
         """Abort the transaction: nobody will see its records. The batch goes on."""
         self._current()
@@ -190,14 +216,17 @@ class StreamingConnection:
 
         Does nothing in a forked child: the transactions belong to the parent.
         """
-        if self._closed or not self._home.is_here:
+        if not self._home.is_here:
             return
-        self._closed = True
-        try:
-            self._end_batch("the streaming connection was closed")
-        finally:
-            if self._on_close is not None:
-                self._on_close()
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                self._end_batch("the streaming connection was closed")
+            finally:
+                if self._on_close is not None:
+                    self._on_close()
 
     def __enter__(self) -> StreamingConnection:
         return self

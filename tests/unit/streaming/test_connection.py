@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -209,6 +210,28 @@ def test_threads_with_a_connection_each(session: Session) -> None:
     assert failed == []
     expected = {n * 100 + s for n in range(4) for s in (0, 1, 3, 4)}
     assert {row[0] for row in rows(session)} == expected
+
+
+def test_threads_that_share_a_connection_lose_nothing(session: Session) -> None:
+    connection, written, is_over = connected(session, 50), 0, threading.Event()
+    connection.begin_transaction()
+
+    def write() -> None:
+        nonlocal written
+        while not is_over.is_set():
+            with suppress(StreamingStateError):  # between a commit and the next begin
+                written += connection.write({"id": written, "v": "v"})
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for _ in range(30):
+        connection.commit_transaction()
+        connection.begin_transaction()
+    is_over.set()
+    writer.join()
+    connection.commit_transaction()
+    connection.close()
+    assert sorted(row[0] for row in rows(session)) == list(range(written))
 
 
 # -- partitions and buckets ------------------------------------------------------------------------
