@@ -14,12 +14,11 @@ from acidsql.model.names import (
     quote_identifier,
     quoted_table,
 )
-from acidsql.model.types import ColumnType
 from acidsql.session.parameters import require_count, require_text
 from acidsql.session.retries import with_retries
 from acidsql.session.session import Session
 from acidsql.statements.merge import Merge
-from acidsql.streaming.batch_keys import column_types, stored
+from acidsql.streaming.batch_keys import KeyColumn, held, key_columns
 from acidsql.streaming.batch_marks import TABLE, BatchMarks
 
 BATCH = "batch"
@@ -164,7 +163,7 @@ def _upsert(
             f"the micro-batch has no column {lacking[0]!r}, which is one of keys=",
             detail=f"Its columns are {', '.join(columns)}.",
         )
-    source = _with_stored_keys(columns, keys, column_types(session, table))
+    source = _with_stored_keys(columns, keys, key_columns(session, table))
     if order_by is not None:
         ranked = (
             f"SELECT *, rank() OVER (PARTITION BY {_list(keys)}"
@@ -180,15 +179,15 @@ def _upsert(
 
 
 def _with_stored_keys(
-    columns: Sequence[str], keys: Sequence[str], types: Mapping[str, ColumnType]
+    columns: Sequence[str], keys: Sequence[str], known: Mapping[str, KeyColumn]
 ) -> str:
     """A query of the micro-batch, in which keys are the same that the table will hold as the same.
 
     A key that the table lacks stays as it is, for the MERGE to refuse.
     """
-    kinds = {key.lower(): types[key.lower()] for key in keys if key.lower() in types}
+    held_as = {key.lower(): known[key.lower()] for key in keys if key.lower() in known}
     items = [
-        f"{stored(name, kinds[column.lower()])} AS {name}" if column.lower() in kinds else name
+        f"{held(name, held_as[column.lower()])} AS {name}" if column.lower() in held_as else name
         for column, name in zip(columns, map(quote_identifier, columns), strict=True)
     ]
     return f"SELECT {', '.join(items)} FROM {BATCH}"

@@ -334,6 +334,18 @@ def test_keys_are_the_same_if_the_table_holds_them_as_the_same(
         write(one.union(two), 2)
 
 
+def test_a_key_that_names_the_partition_of_null_is_no_key(session: Any) -> None:
+    spark = session._engine._spark.get()
+    session.execute(
+        "CREATE TABLE kt (v int) PARTITIONED BY (p string) TBLPROPERTIES ('transactional' = 'true')"
+    )
+    write = streaming.sink(session, "kt", query="q", mode="upsert", keys=["p"])
+    for number, text in enumerate(("", "__HIVE_DEFAULT_PARTITION__")):
+        with pytest.raises(CardinalityError, match="a null among its keys"):
+            write(spark.sql(f"SELECT 1 AS v, '{text}' AS p"), number)
+    assert session.execute("SELECT v FROM kt").fetchall() == []
+
+
 @pytest.mark.thorough
 def test_upsert_of_the_latest(table: Any) -> None:
     write = streaming.sink(table, "t", query="q", mode="upsert", keys=["k"], order_by="v")

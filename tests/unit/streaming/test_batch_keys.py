@@ -12,7 +12,7 @@ import pytest
 import acidsql
 from acidsql.model.names import TableName
 from acidsql.model.types import parse_type
-from acidsql.streaming.batch_keys import column_types, stored
+from acidsql.streaming.batch_keys import KeyColumn, held, key_columns
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,38 @@ from acidsql.streaming.batch_keys import column_types, stored
     ],
 )
 def test_what_a_column_will_hold(kind: str, sql: str) -> None:
-    assert stored("k", parse_type(kind)) == sql
+    assert held("k", KeyColumn(parse_type(kind))) == sql
 
 
-def test_the_types_of_a_table(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "sql"),
+    [
+        ("string", "nullif(nullif(CAST(k AS string), ''), '__HIVE_DEFAULT_PARTITION__')"),
+        ("int", "CAST(k AS int)"),
+    ],
+)
+def test_texts_that_name_no_partition_are_null(kind: str, sql: str) -> None:
+    assert held("k", KeyColumn(parse_type(kind), names_partition=True)) == sql
+
+
+def test_the_columns_of_a_table(tmp_path: Path) -> None:
     with acidsql.connect(tmp_path, metastore="memory:") as session:
         session.execute(
-            "CREATE TABLE `odd name` (Id char(3), s struct<a:int>) PARTITIONED BY (p date)"
+            "CREATE TABLE `odd name` (Id char(3), s struct<a:int>)"
+            " PARTITIONED BY (p date, `# q` string)"
             " STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
         )
-        found = column_types(session, TableName("default", "odd name"))
-    expected = {"id": "char(3)", "s": "struct<a:int>", "p": "date"}
-    assert found == {name: parse_type(kind) for name, kind in expected.items()}
+        found = key_columns(session, TableName("default", "odd name"))
+    assert found == {
+        "id": KeyColumn(parse_type("char(3)")),
+        "s": KeyColumn(parse_type("struct<a:int>")),
+        "p": KeyColumn(parse_type("date"), names_partition=True),
+        "# q": KeyColumn(parse_type("string"), names_partition=True),
+    }
+
+
+def test_a_table_without_partitions(tmp_path: Path) -> None:
+    with acidsql.connect(tmp_path, metastore="memory:") as session:
+        session.execute("CREATE TABLE t (id int) TBLPROPERTIES ('transactional' = 'true')")
+        found = key_columns(session, TableName("default", "t"))
+    assert found == {"id": KeyColumn(parse_type("int"))}
