@@ -13,7 +13,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from numbers import Real
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from acidsql.model.floats import is_in_float_range, nearest_float
 from acidsql.model.types import (
@@ -355,14 +359,14 @@ def _whole(value: Any, bits: int) -> int:
         whole = _without_fraction(value)
     elif isinstance(value, float) and value.is_integer():
         whole = int(value)
-    if not hasattr(whole, "__index__") or whole != value:
+    if not _is_number(whole) or not hasattr(whole, "__index__") or whole != value:
         raise ValueError("it is not a whole number")
     return in_range(int(whole), bits)
 
 
 def _real(value: Any) -> float:
     _refuse_bool(value)
-    if not isinstance(value, int | float | Decimal) and not hasattr(value, "__float__"):
+    if not _is_number(value) or not hasattr(value, "__float__"):
         raise ValueError("it is not a number")
     _require_between(value, 1 << 53)
     try:
@@ -390,8 +394,19 @@ def _require_between(value: Any, most: int) -> None:
 
 
 def _refuse_bool(value: Any) -> None:
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
         raise ValueError("it is a bool")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number of Python, NumPy or Arrow.
+
+    Other things can be asked for a number, too: a text and a moment of NumPy, an array of one item.
+    """
+    if isinstance(value, pa.Scalar):
+        return value.is_valid
+    # NumPy counts a time span among the numbers.
+    return isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64)
 
 
 def _day(value: Any) -> date:

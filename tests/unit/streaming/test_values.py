@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from acidsql.model.types import parse_type
@@ -106,6 +107,7 @@ def test_json_that_does_not_fit(kind: str, value: Any) -> None:
     ("kind", "value", "found"),
     [
         ("int", 5, 5), ("int", 5.0, 5), ("int", Decimal("5E+1"), 50), ("int", np.int64(5), 5),
+        ("int", pa.scalar(5), 5), ("double", pa.scalar(1.5), 1.5), ("double", np.float16(1.5), 1.5),
         ("double", 5, 5.0), ("float", Decimal("0.5"), 0.5),
         ("float", Decimal(BETWEEN_FLOATS), FLOAT), ("float", 2**24, 2.0**24),
         ("double", -(2**53), -(2.0**53)), ("float", Decimal("-Infinity"), -float("inf")),
@@ -127,6 +129,11 @@ def test_python(kind: str, value: Any, found: Any) -> None:
         ("int", Decimal("5.5")), ("int", Decimal("sNaN")), ("bigint", Decimal("1E+99999999")),
         ("double", "5"), ("double", True), ("double", 10**400), ("decimal(3,1)", 0.5),
         ("double", 2**53 + 1), ("double", Decimal("1e400")), ("float", 2**24 + 1),
+        ("int", np.array(1.5)), ("int", np.array([1, 2])), ("int", np.ma.masked), ("int", int),
+        ("double", np.datetime64("2020-01-01", "ns")), ("double", np.datetime64("2020-01-01")),
+        ("double", np.timedelta64(5)), ("double", np.str_("1.5")), ("double", np.bool_(True)),
+        ("double", np.complex64(1)), ("double", np.array([1.5])), ("double", float),
+        ("double", pa.scalar(None, pa.float64())),
         ("float", np.int64(-(2**24) - 1)), ("float", 1e39), ("float", Decimal("1e39")),
         ("decimal(3,1)", True), ("decimal(3,1)", Decimal("NaN")), ("string", 5), ("string", b"a"),
         ("binary", "a"), ("boolean", 1), ("date", dt.datetime(2026, 1, 2)), ("date", "2026-01-02"),
