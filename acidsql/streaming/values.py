@@ -10,7 +10,7 @@ import base64
 import binascii
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timezone
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from numbers import Real
@@ -345,11 +345,21 @@ def from_python(value: Any, kind: ColumnType) -> Any:
             items = _of(value, (list, tuple), "a list")
             return [from_python(item, element) for item in items]
         case MapType(key, entry):
-            pairs = value.items() if isinstance(value, Mapping) else _of(value, list, "a dict")
-            return [(from_python(k, key), from_python(v, entry)) for k, v in pairs]
+            return [(from_python(k, key), from_python(v, entry)) for k, v in _pairs(value)]
         case StructType(fields):
             values = _by_name(_of(value, Mapping, "a dict"), fields)
             return {name: from_python(values.get(name), of) for name, of in fields}
+
+
+def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
+    """The keys and values of a map: of a dict, or of a list of pairs, as Arrow gives maps."""
+    if isinstance(value, Mapping):
+        return value.items()
+    pairs = _of(value, list, "a dict")
+    # A text of two characters can be taken apart, too.
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise ValueError("it is not a dict, nor a list of pairs")
+    return [(key, entry) for key, entry in pairs]
 
 
 def _whole(value: Any, bits: int) -> int:

@@ -129,6 +129,7 @@ def test_python(kind: str, value: Any, found: Any) -> None:
         ("int", Decimal("5.5")), ("int", Decimal("sNaN")), ("bigint", Decimal("1E+99999999")),
         ("double", "5"), ("double", True), ("double", 10**400), ("decimal(3,1)", 0.5),
         ("double", 2**53 + 1), ("double", Decimal("1e400")), ("float", 2**24 + 1),
+        ("map<string,int>", [1]), ("map<string,string>", ["ab"]), ("map<string,int>", [("a",)]),
         ("int", np.array(1.5)), ("int", np.array([1, 2])), ("int", np.ma.masked), ("int", int),
         ("double", np.datetime64("2020-01-01", "ns")), ("double", np.datetime64("2020-01-01")),
         ("double", np.timedelta64(5)), ("double", np.str_("1.5")), ("double", np.bool_(True)),
