@@ -9,6 +9,7 @@ from typing import Any
 from acidsql.errors import StreamingConnectionError
 from acidsql.execution.stream_scope import StreamScope
 from acidsql.model.names import TableName
+from acidsql.session.parameters import require_text
 from acidsql.session.session import Session
 from acidsql.streaming.connection import StreamingConnection
 from acidsql.streaming.options import StreamOptions
@@ -93,6 +94,12 @@ class StreamingConnectionBuilder:
     def _require_options(self) -> None:
         if not isinstance(self._table, str) or not self._table:
             raise StreamingConnectionError("Table cannot be null for streaming connection")
+        for text, what in (
+            (self._table, "the table"),
+            (self._database or "", "the database"),
+            (self._agent_info, "agent_info"),
+        ):
+            require_text(text, what)
         if not isinstance(self._record_writer, RecordWriter):
             raise StreamingConnectionError("Record writer cannot be null for streaming connection")
         count = self._batch_size

@@ -172,7 +172,11 @@ class StreamingConnection:
         encoded = self._options.record_writer.encode(records, self._options.columns)
         if self._options.is_dynamic:
             last = self._options.columns[-1].name
-            faults = rows_without_partition(encoded.rows, self._options.table)
+            faults = rows_without_partition(
+                encoded.rows,
+                self._options.table,
+                has_directories=self._scope.storage.has_directories,
+            )
             encoded = encoded.without(faults, last)
 
         def add() -> None:

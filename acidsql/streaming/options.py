@@ -14,6 +14,7 @@ from acidsql.model.constraint import checks
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.streaming.partitions import fault_of_partition
 from acidsql.streaming.writers import RecordWriter
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
@@ -88,6 +89,7 @@ def require_streamable(options: StreamOptions, scope: StreamScope) -> None:
                 f"table {table.name} is clustered by a column of type {kind},"
                 " whose bucket cannot be computed"
             )
+    _require_partition(options, scope)
     most = scope.policy.max_open_batch
     if options.batch_size > most:
         raise StreamingConnectionError(
@@ -99,6 +101,18 @@ def require_streamable(options: StreamOptions, scope: StreamScope) -> None:
             f"the files of table {table.name} cannot grow where they lie",
             detail="Their file system only replaces whole files.",
             hint="Use transaction_batch_size(1).",
+        )
+
+
+def _require_partition(options: StreamOptions, scope: StreamScope) -> None:
+    name = options.static_partition
+    if name is None:
+        return
+    fault = fault_of_partition(name, has_directories=scope.storage.has_directories)
+    if fault is not None:
+        raise StreamingConnectionError(
+            f"the static values name no partition that table {options.table.name} can have",
+            detail=f"{fault}.",
         )
 
 

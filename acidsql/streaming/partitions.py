@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ from acidsql.model.table import Column, Table
 from acidsql.model.types import CharType, ColumnType
 from acidsql.model.value_text import decimal_text, float_text, timestamp_text
 from acidsql.planner.literals import canonical_text
+
+_SCALARS = (str, Real, Decimal, date, np.generic)
+_NAME_BYTES_MAX = 255
+"""The bytes of a directory's name on local file systems and, unless configured, in HDFS."""
 
 
 def static_partition(table: Table, values: Sequence[Any] | None) -> PartitionName | None:
@@ -47,6 +52,11 @@ def static_partition(table: Table, values: Sequence[Any] | None) -> PartitionNam
 def _static_text(value: Any, column: Column) -> str | None:
     if value is None:
         return None
+    if isinstance(value, bytes) or not isinstance(value, _SCALARS):
+        raise StreamingConnectionError(
+            f'static value for partition column "{column.name}": '
+            f"it is of type {type(value).__name__}"
+        )
     text = value if isinstance(value, str) else value_text(value, column.type)
     try:
         return canonical_text(text, column.type)
@@ -86,17 +96,33 @@ def partition_codes(
     return np.asarray(known, np.int64)[codes.reshape(-1)], list(found)
 
 
-def rows_without_partition(rows: pa.Table, table: Table) -> dict[int, str]:
+def fault_of_partition(name: PartitionName, *, has_directories: bool) -> str | None:
+    """Why no row can be written into a partition of this name; None if it can.
+
+    ``has_directories`` says that partitions lie in directories, not under prefixes.
+    """
+    try:
+        refuse_partition(name)
+    except AnalysisError as error:
+        return (error.detail or error.message).rstrip(".")
+    longest = max(len(part.encode()) for part in str(name).split("/"))
+    if has_directories and longest > _NAME_BYTES_MAX:
+        return f"The name of its directory has {longest} bytes, {_NAME_BYTES_MAX} are allowed"
+    return None
+
+
+def rows_without_partition(
+    rows: pa.Table, table: Table, *, has_directories: bool
+) -> dict[int, str]:
     """The rows whose partition cannot have a name, with the reason, by their positions."""
     codes, names = partition_codes(rows, table, None)
     faults: dict[int, str] = {}
     for code, text in enumerate(names):
         name = partition_name(text)
-        try:
-            if name is not None:
-                refuse_partition(name)
-        except AnalysisError as error:
-            reason = (error.detail or error.message).rstrip(".")
+        if name is None:
+            continue
+        reason = fault_of_partition(name, has_directories=has_directories)
+        if reason is not None:
             faults.update(dict.fromkeys(np.flatnonzero(codes == code).tolist(), reason))
     return faults
 

@@ -22,6 +22,7 @@ from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import (
+    AnalysisError,
     CommitStateUnknownError,
     ConfigError,
     LockTimeoutError,
@@ -282,9 +283,12 @@ def test_a_record_whose_partition_can_have_no_name_is_rejected(session: Session)
                     {"id": "x", "k": "a"},
                     {"id": 3, "k": "b" * 800},
                     {"id": 4, "k": "c"},
+                    {"id": 5, "k": "é" * 130},
                 ]
             )
-        assert [(n, c) for n, c, _ in caught.value.rejected] == [(2, "id"), (3, "k")]
+        assert [(n, c) for n, c, _ in caught.value.rejected] == [(2, "id"), (3, "k"), (5, "k")]
+        with pytest.raises(SerializationError, match="has 302 bytes, 255 are allowed"):
+            connection.write({"id": 6, "k": "b" * 300})
         connection.commit_transaction()
     assert rows(session, "q") == [(1, "a"), (4, "c")]
 
@@ -907,6 +911,10 @@ def test_tables_that_take_no_streams(session: Session, properties: str, message:
          StreamingConnectionError, "too large"),
         (lambda b, s: b.table("t").static_partition_values(["x"]).connect(s),
          StreamingConnectionError, "not partitioned"),
+        (lambda b, s: b.table("\ud800").connect(s), AnalysisError, "not valid Unicode"),
+        (lambda b, s: b.table("t").database("\ud800").connect(s), AnalysisError, "not valid"),
+        (lambda b, s: b.table("t").agent_info("\ud800").connect(s), AnalysisError, "not valid"),
+        (lambda b, s: b.table("t").agent_info(7).connect(s), ConfigError, "must be a string"),
         (lambda b, s: b.table("t").connect(), StreamingConnectionError, "neither a session"),
         (lambda b, s: b.table("t").connect(s, warehouse="w"), StreamingConnectionError, "either"),
     ],
@@ -923,6 +931,23 @@ def test_static_values_that_do_not_fit(session: Session) -> None:
     for values, message in ((["2026-01-01"], "1 static"), (["x", "y"], "does not fit type date")):
         with pytest.raises(StreamingConnectionError, match=message):
             connected(session, table="p", static_partition_values=values)
+
+
+@pytest.mark.parametrize(
+    ("value", "detail"),
+    [
+        (b"a", 'partition column "s": it is of type bytes'),
+        (["a"], "it is of type list"),
+        ("\ud800", "Its value is not Unicode text."),
+        ("x" * 300, "The name of its directory has 302 bytes, 255 are allowed."),
+        ("é" * 130, "262 bytes"),
+    ],
+)
+def test_static_values_that_name_no_partition(session: Session, value: Any, detail: str) -> None:
+    session.execute(f"CREATE TABLE q (id int, v string) PARTITIONED BY (s string) {ACID}")
+    with pytest.raises(StreamingConnectionError) as caught:
+        connected(session, table="q", static_partition_values=[value])
+    assert detail in str(caught.value)
 
 
 @pytest.mark.sqlite
