@@ -13,6 +13,8 @@ from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
+
 from acidsql.engines.target import Target, partition_name
 from acidsql.errors import (
     AcidSqlError,
@@ -38,6 +40,7 @@ from acidsql.streaming.options import StreamOptions, require_streamable, shape
 from acidsql.streaming.partitions import partition_codes, rows_without_partition
 from acidsql.streaming.pending import PendingRows
 from acidsql.streaming.stats import ConnectionStats
+from acidsql.streaming.writers import Encoded
 from acidsql.txn.cleanup import error_line
 from acidsql.txn.entities import Reached, WriteOperation, Written
 from acidsql.txn.txn_batch import TxnBatch
@@ -169,15 +172,8 @@ class StreamingConnection:
             if self._pending.singles.is_full:
                 self._guarded(self._gather_and_flush)
             return 1
-        encoded = self._options.record_writer.encode(records, self._options.columns)
-        if self._options.is_dynamic:
-            last = self._options.columns[-1].name
-            faults = rows_without_partition(
-                encoded.rows,
-                self._options.table,
-                has_directories=self._scope.storage.has_directories,
-            )
-            encoded = encoded.without(faults, last)
+        found = self._options.record_writer.encode(records, self._options.columns)
+        encoded = self._without_faults(found)
 
         def add() -> None:
             rows = encoded.rows
@@ -196,6 +192,20 @@ class StreamingConnection:
         encoded.require_all()
         self._pending.singles.accepted(records)
         return int(encoded.rows.num_rows)
+
+    def _without_faults(self, encoded: Encoded) -> Encoded:
+        """The rows without those that the table cannot hold."""
+        for name in self._options.required:
+            nulls = np.flatnonzero(encoded.rows.column(name).is_null()).tolist()
+            encoded = encoded.without(dict.fromkeys(nulls, "it must not be null"), name)
+        if not self._options.is_dynamic:
+            return encoded
+        faults = rows_without_partition(
+            encoded.rows,
+            self._options.table,
+            has_directories=self._scope.storage.has_directories,
+        )
+        return encoded.without(faults, self._options.columns[-1].name)
 
     @_one_at_a_time
     def flush(self) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from acidsql.engines.required import Required
 from acidsql.engines.rows import Placement
 from acidsql.errors import StreamingConnectionError
 from acidsql.execution.stream_scope import StreamScope
@@ -40,6 +41,11 @@ class StreamOptions:
     def columns(self) -> Sequence[Column]:
         """The columns of a record: without static values, partition columns come last."""
         return self.table.all_columns if self.is_dynamic else self.table.columns
+
+    @property
+    def required(self) -> Collection[str]:
+        """The columns in which no record may have a null."""
+        return Required.of(self.table).columns.keys()
 
     @property
     def plan(self) -> InsertPlan:

@@ -17,7 +17,9 @@ class PendingRows:
 
     def __init__(self, options: StreamOptions) -> None:
         partitioned = len(options.table.partition_columns) if options.is_dynamic else 0
-        self.singles = SingleRecords(options.record_writer, options.columns, partitioned)
+        self.singles = SingleRecords(
+            options.record_writer, options.columns, partitioned, options.required
+        )
         self._tables: list[pa.Table] = []
         self.size = 0
         self.touched: set[str] = set()

@@ -5,7 +5,7 @@ An Arrow table for each record would cost a hundred times as much.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -41,15 +41,20 @@ class SingleRecords:
     """Rows of single records, in their order, that are in no Arrow table yet.
 
     Takes only records of which its record writer rejects nothing. ``partitioned`` tells how many of
-    the columns, at the end, are partition columns.
+    the columns, at the end, are partition columns. The columns ``required`` may have no null.
     """
 
     def __init__(
-        self, writer: RecordWriter, columns: Sequence[Column], partitioned: int = 0
+        self,
+        writer: RecordWriter,
+        columns: Sequence[Column],
+        partitioned: int = 0,
+        required: Collection[str] = (),
     ) -> None:
         self._row_of = row_of(writer, columns)
         self._columns, self._first = columns, len(columns) - partitioned
         self._partitioned = partitioned
+        self._required = [at for at, column in enumerate(columns) if column.name in required]
         self._partitions: set[tuple[Any, ...]] = set()
         self._rows: list[Row] = []
         self._bytes = 0
@@ -66,6 +71,8 @@ class SingleRecords:
         """Take a record; False if it has to go the long way."""
         row = self._row_of(record)
         if row is None or (self._partitioned and tuple(row[self._first :]) not in self._partitions):
+            return False
+        if self._required and any(row[at] is None for at in self._required):
             return False
         self._rows.append(row)
         self._bytes += sum(len(v) for v in row if type(v) is str or type(v) is bytes)

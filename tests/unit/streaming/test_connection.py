@@ -331,6 +331,21 @@ def test_a_record_that_does_not_fit_loses_nothing_else(session: Session) -> None
         assert (stats.records_written, stats.records_rejected) == (3, 1)
 
 
+@pytest.mark.parametrize("lenient", [False, True])
+def test_a_null_where_none_may_be_rejects_its_record(session: Session, lenient: bool) -> None:
+    session.execute(f"CREATE TABLE n (id int NOT NULL, v string NOT NULL) {ACID}")
+    writer = StrictDelimitedInputWriter(lenient=lenient)
+    with connected(session, table="n", record_writer=writer) as connection:
+        connection.begin_transaction()
+        with pytest.raises(SerializationError, match='record 2, column "id": it must not be null'):
+            connection.write(b"1,a\n\\N,b\n3,\\N\n\\N,\\N\n5,e\n")
+        connection.write(b"6,f")
+        with pytest.raises(SerializationError, match='record 1, column "v": it must not be null'):
+            connection.write(b"7,\\N")
+        connection.commit_transaction()
+    assert rows(session, "n") == [(1, "a"), (5, "e"), (6, "f")]
+
+
 def test_a_lenient_writer_counts_what_it_changes(session: Session) -> None:
     writer = StrictDelimitedInputWriter(lenient=True)
     with connected(session, record_writer=writer) as connection:
