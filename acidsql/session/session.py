@@ -19,7 +19,7 @@ from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
 from acidsql.execution.result import Result
 from acidsql.execution.scope import UNBOUNDED, Bounds, Scope
-from acidsql.execution.stream_scope import StreamScope
+from acidsql.execution.stream_scope import OpenStreams, StreamScope
 from acidsql.execution.types import query_types
 from acidsql.grammar.origin import Origin
 from acidsql.grammar.parse import parse
@@ -97,6 +97,7 @@ class Session(Frames, BackgroundWork):
         open_txn = TxnOpener(store, user, host, policy, heartbeats, progress or UNWATCHED)
         self._open_txn = open_txn
         self._leases = leases = Leases(self._supervisor)
+        self._streams = OpenStreams(leases, self._supervisor)
         self._transactions = TransactionControl(store, engine, open_txn, leases)
         initiator = Initiator(thresholds, host)
         # It keeps the objects that go by the settings, and not the session.
@@ -304,11 +305,11 @@ class Session(Frames, BackgroundWork):
         self._check_open()
         return StreamScope(
             self._dispatch.scope({}), self._policy, self._heartbeats, self._host,
-            self._names.database, self._committed,
+            self._names.database, self._committed, self._streams.add,
         )  # fmt: skip
 
     def close(self) -> None:
-        """Release every snapshot, the engine and the store. Idempotent.
+        """Close streaming connections, release every snapshot, engine and store. Idempotent.
 
         Does nothing in a forked child: snapshots, engine and store belong to the parent.
         """
@@ -318,6 +319,7 @@ class Session(Frames, BackgroundWork):
         try:
             if self._inline is not None:
                 self._inline.close()
+            self._streams.close()
             self._transactions.close()
             self._leases.close()
             # A table that cannot be dropped now is dropped a day later, by a housekeeper.
@@ -335,6 +337,7 @@ class Session(Frames, BackgroundWork):
         Ends transactions and drops temporary tables; waits for that at most ``timeout_s`` seconds.
         """
         if not self._closed and self._home.is_here:
+            self._streams.close_soon()
             self._end_later()
             self._leases.wait(timeout_s)
 

@@ -100,6 +100,7 @@ class StreamingConnection:
         require_streamable(options, scope)
         self._plan, self._locks = options.plan, options.locks(scope.policy)
         refuse_older_store(self._plan, options.table, scope.scope)
+        scope.opened(self)
 
     @staticmethod
     def builder() -> StreamingConnectionBuilder:

@@ -13,12 +13,20 @@ import acidsql
 SCRIPT = """
 import os, sys
 import acidsql
+from acidsql.streaming import StreamingConnection
 
 how = sys.argv[2]
 session = acidsql.connect(sys.argv[1])
 acid = "TBLPROPERTIES ('transactional' = 'true')"
 session.execute(f"CREATE TABLE t (id int) {acid}")
 session.execute(f"CREATE TEMPORARY TABLE mine (id int) {acid}")
+if how == "stream":
+    connection = StreamingConnection.builder().table("t").transaction_batch_size(3).connect(session)
+    other = StreamingConnection.builder().table("t").connect(warehouse=sys.argv[1])
+    for stream in (connection, other):
+        stream.begin_transaction()
+        stream.write({"id": 1})
+    sys.exit()
 session.execute("BEGIN")
 session.insert("t", [{"id": 1}])
 if how == "forked" and os.fork() == 0:
@@ -31,7 +39,9 @@ if how == "error":
 """
 
 
-@pytest.mark.parametrize(("how", "status"), [("end", 0), ("error", 1), ("forked", 0)])
+@pytest.mark.parametrize(
+    ("how", "status"), [("end", 0), ("error", 1), ("forked", 0), ("stream", 0)]
+)
 def test_a_session_that_nobody_has_closed(tmp_path: Path, how: str, status: int) -> None:
     warehouse = str(tmp_path / "w")
     done = subprocess.run(

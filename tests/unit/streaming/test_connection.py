@@ -461,6 +461,28 @@ def test_closing_aborts_what_has_not_ended(session: Session) -> None:
     assert TxnState.OPEN not in states(session)
 
 
+@pytest.mark.sqlite
+@pytest.mark.parametrize("has_own_session", [False, True])
+def test_a_session_that_is_closed_ends_its_streams(tmp_path: Path, has_own_session: bool) -> None:
+    with acidsql.connect(tmp_path / "w") as session:
+        session.execute(f"CREATE TABLE t (id int, v string) {ACID}")
+        own = acidsql.connect(tmp_path / "w")
+        if has_own_session:
+            connection = StreamingConnection.builder().table("t").connect(warehouse=tmp_path / "w")
+        else:
+            connection = connected(own, 3)
+        add(connection, 1)
+        connection.begin_transaction()
+        connection.write({"id": 2, "v": "v2"})
+        (connection._on_close or own.close)()
+        assert [s for s in states(session) if s is TxnState.OPEN] == []
+        with pytest.raises(StreamingStateError, match="closed"):
+            connection.commit_transaction()
+        connection.close()
+        assert rows(session) == [(1, "v1")]
+        own.close()
+
+
 def test_an_error_in_the_with_block_aborts(session: Session) -> None:
     connection = connected(session, 2)
 
