@@ -150,10 +150,19 @@ def _is_bytes(kind: DataType) -> bool:
 def _text(array: Array, wanted: DataType = pa.string()) -> Array:  # noqa: B008 - a constant
     kind = array.type
     if pa.types.is_string(kind):
-        return array
+        return _unicode(array)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind):
         return array.cast(wanted)
     raise _NoTypeFits("The text of such a value would be a guess.")
+
+
+def _unicode(texts: Array) -> Array:
+    """The texts. Arrow does not look at their bytes, of a Parquet file for example."""
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        raise _NoValueFits("It is not Unicode text.") from None
+    return texts
 
 
 def _integer(array: Array, wanted: DataType) -> Array:
