@@ -9,7 +9,7 @@ from typing import Any
 from acidsql.definitions.create_table import forget_table
 from acidsql.definitions.table_defaults import DEFAULT_TABLE_TYPE
 from acidsql.definitions.table_places import database_location
-from acidsql.errors import AnalysisError
+from acidsql.errors import AnalysisError, StorageError
 from acidsql.execution.places import Neighbours, chosen_path, reason_to_keep, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -17,6 +17,7 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName, is_temporary_database
 from acidsql.model.naming import Named, database_path, refuse_name
 from acidsql.ports.catalog import Database, is_default_database
+from acidsql.ports.storage import Storage
 from acidsql.statements.database import CreateDatabase, DropDatabase, SetDatabaseProperties
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
@@ -102,12 +103,20 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
         for place, reason in reasons.items():
             if reason is not None:
                 notes.append(f"{place} stays: {reason}.")
-            elif scope.storage.list_files(place):
+            elif _holds_files(place, scope.storage):
                 notes.append(f"{place} holds files and stays.")
             else:
                 txn.require_open()
                 scope.storage.remove_location(place)
     return Result("drop", message="\n".join(["OK", *notes]))
+
+
+def _holds_files(place: str, storage: Storage) -> bool:
+    """Whether a directory must stay. So it is if it cannot be listed."""
+    try:
+        return bool(storage.list_files(place))
+    except StorageError:
+        return True
 
 
 def database_drop_locks(name: str) -> list[LockComponent]:

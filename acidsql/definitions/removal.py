@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from acidsql.errors import StorageError
 from acidsql.execution.places import Neighbours, reason_to_keep
 from acidsql.execution.scope import Scope
 from acidsql.layout.foreign import foreign_files, without
 from acidsql.model.names import TableName
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import Table, TableKind
+from acidsql.ports.storage import Storage
+from acidsql.txn.cleanup import error_line
 
+_log = logging.getLogger(__name__)
 _SHOWN_MAX = 10
 
 
@@ -65,12 +70,20 @@ def remove_free_places(
 
 
 def remove_place(place: OwnPlace, table: Table, scope: Scope) -> list[str]:
-    """Remove a directory; a line if something of it stays.
+    """Remove a directory that the catalog has forgotten; a line if something of it stays.
 
-    In a directory that a user named, files that no writer of tables makes stay. All files of a
-    plain table stay there if they may have been there before the table.
+    It may stay because of an error: what it belonged to is dropped nevertheless. In a directory
+    that a user named, files that no writer of tables makes stay. All files of a plain table stay
+    there if they may have been there before the table.
     """
-    storage = scope.storage
+    try:
+        return _remove_place(place, table, scope.storage)
+    except StorageError as error:
+        _log.warning("could not remove %s", place.location, exc_info=True)
+        return [f"{place.location} stays: {error_line(error)}"]
+
+
+def _remove_place(place: OwnPlace, table: Table, storage: Storage) -> list[str]:
     files = storage.list_files(place.location) if place.is_chosen else []
     if files and table.kind is TableKind.PLAIN and not table.is_made_empty:
         # A plain table may hold files of any name, so the names do not tell whose files they are.

@@ -207,8 +207,7 @@ def test_a_drop_that_fails_half_way_and_a_table_over_what_it_left(
         raise StorageError("killed", detail=location)
 
     monkeypatch.setattr(storage, "remove_location", fail)
-    with pytest.raises(StorageError, match="killed"):
-        warehouse.run("DROP TABLE u")
+    assert "stays: killed" in warehouse.session.execute("DROP TABLE u").message
     monkeypatch.undo()
     warehouse.forget_the_dead()
     warehouse.run(f"{create} LOCATION '{location}' TBLPROPERTIES ('transactional' = 'true')")

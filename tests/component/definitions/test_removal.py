@@ -74,6 +74,22 @@ def test_another_table_has_got_the_directory(
     assert (2, "2") in rows(one, "v")
 
 
+def test_a_table_is_dropped_though_its_files_cannot_be_removed(
+    sessions: tuple[Session, Session], tmp_path: Path
+) -> None:
+    one, other = sessions
+    one.execute(f"CREATE DATABASE d LOCATION '{tmp_path}/d'")
+    place = tmp_path / "d" / "elsewhere"
+    for drop in ("DROP TABLE d.t", "DROP DATABASE d CASCADE"):
+        one.execute(f"CREATE TABLE d.t (id int) LOCATION '{place}' {ACID}")
+        (place / "delta_0000009_0000009_0000").symlink_to("/nowhere")
+        message = one.execute(drop).message
+        assert f"{place} stays: cannot read" in message
+        assert "is a link to nothing" in message
+        shutil.rmtree(place)
+    assert other.execute("SHOW DATABASES").fetchall() == [("default",)]
+
+
 def test_the_partition_has_got_its_old_directory_back(
     sessions: tuple[Session, Session], tmp_path: Path
 ) -> None:
