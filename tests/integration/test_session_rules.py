@@ -6,11 +6,15 @@ rules what a query has computed without them.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from acidsql.engines.spark.settings import ansi, by_own_rules
 from acidsql.errors import InvalidValueError
 from acidsql.session.session import Session
 
@@ -233,3 +237,40 @@ def test_a_check_has_the_rules_of_the_table(plain: Session) -> None:
     plain.execute("INSERT INTO c SELECT id, ar FROM src")
     assert plain.execute("UPDATE c SET id = size(ar)").rows_updated == 2
     assert rows_of(plain, "SELECT id FROM c") == [(-1,), (1,)]
+
+
+def test_a_thread_with_ansi_rules_leaves_others_alone(plain: Session, spark: Any) -> None:
+    """The rules belong to a session, not to a thread."""
+    entered = threading.Event()
+
+    def cast() -> None:
+        with ansi(spark):
+            entered.set()
+            time.sleep(0.5)
+
+    with ThreadPoolExecutor(1) as threads:
+        done = threads.submit(cast)
+        entered.wait()
+        plain.execute("INSERT INTO t (id, a) SELECT id / 0, IF(id = 1, s, 5) FROM src")
+        done.result()
+    assert rows_of(plain, "SELECT id, a FROM t") == [(None, "007"), (None, "5")]
+
+
+def test_ansi_rules_wait_for_threads_with_others(spark: Any, plain: Session) -> None:
+    del plain
+    seen = []
+    entered = threading.Event()
+
+    def analyse() -> None:
+        with by_own_rules(spark):
+            entered.set()
+            time.sleep(0.5)
+            seen.append(spark.conf.get(ANSI))
+
+    with ThreadPoolExecutor(1) as threads:
+        done = threads.submit(analyse)
+        entered.wait()
+        with ansi(spark), by_own_rules(spark):
+            seen.append(spark.conf.get(ANSI))
+        done.result()
+    assert seen == ["false", "true"]

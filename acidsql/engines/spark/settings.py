@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
+_Key = TypeVar("_Key")
 
 ANALYSIS: Mapping[str, str] = {
     "spark.sql.variable.substitute": "false",
@@ -237,13 +239,78 @@ def change(spark: SparkSession, key: str, value: str | None) -> str | None:
         return before
 
 
-def ansi(spark: SparkSession) -> AbstractContextManager[None]:
+@contextmanager
+def ansi(spark: SparkSession) -> Iterator[None]:
     """Analyse with ANSI rules: a value that does not fit its column is an error, and never changed.
 
     The rules bind when a query is analysed, so they need not hold while it runs. What a statement
-    asks for is analysed by the session's own rules (`is_ansi`), as in a SELECT.
+    asks for is analysed `by_own_rules`, as in a SELECT.
     """
-    return configured(spark, _ANSI, "true")
+    if is_ansi(spark):
+        yield
+        return
+    with _turns.ansi(id(spark)), configured(spark, _ANSI, "true"):
+        yield
+
+
+def by_own_rules(spark: SparkSession) -> AbstractContextManager[None]:
+    """Analyse with the session's own rules, or with those of an `ansi` block of the same thread.
+
+    Such a block of another thread comes before or after. There are no blocks of this kind in it.
+    """
+    return _turns.own(id(spark))
+
+
+class _Turns:
+    """Which threads analyse by which rules of a session: those of ANSI, or its own.
+
+    A setting belongs to a session, so all threads have the same rules at a time.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._ansi: Counter[tuple[int, int]] = Counter()
+        """By session and thread: blocks that hold ANSI rules, or wait for it."""
+        self._own: Counter[int] = Counter()
+        """By session: threads that analyse by its own rules."""
+
+    @contextmanager
+    def ansi(self, session: int) -> Iterator[None]:
+        """A block for ANSI rules: it waits for threads that analyse by others."""
+        with self._counted(self._ansi, (session, threading.get_ident())):
+            with self._changed:
+                self._changed.wait_for(lambda: not self._own[session])
+            yield
+
+    @contextmanager
+    def own(self, session: int) -> Iterator[None]:
+        """A block for a session's own rules: it waits for ANSI blocks of other threads."""
+        if self._ansi[session, threading.get_ident()]:
+            yield
+            return
+        with self._counted(
+            self._own, session, lambda: all(place[0] != session for place in self._ansi)
+        ):
+            yield
+
+    @contextmanager
+    def _counted(
+        self, counts: Counter[_Key], key: _Key, may_begin: Callable[[], bool] = lambda: True
+    ) -> Iterator[None]:
+        with self._changed:
+            self._changed.wait_for(may_begin)
+            counts[key] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                counts[key] -= 1
+                if not counts[key]:
+                    del counts[key]
+                self._changed.notify_all()
+
+
+_turns = _Turns()
 
 
 def is_ansi(spark: SparkSession) -> bool:

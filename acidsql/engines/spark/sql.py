@@ -12,6 +12,7 @@ from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_errors
 from acidsql.engines.spark.parameters import bound
 from acidsql.engines.spark.parsed import PREFIX, frame_over, source_name
+from acidsql.engines.spark.settings import by_own_rules
 from acidsql.plans.sql_text import AnySource, SqlText
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def run_sql(
     frames = {
         part: resolve(part) for part in dict.fromkeys(text.parts) if not isinstance(part, str)
     }
-    with clear_errors():
+    with clear_errors(), by_own_rules(spark):
         # See `frame_over` for WITH.
         if frames and not parameters and not _WITH.search(str(text)):
             found = by_gateway(
