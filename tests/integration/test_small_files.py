@@ -262,6 +262,30 @@ def test_conditions_joins_and_subqueries(session: Session, monkeypatch: pytest.M
     assert both_ways(session, query, monkeypatch) == [(1, 1, 11)]
 
 
+@pytest.mark.parametrize("transactional", ["true", "false"])
+def test_subqueries_in_a_select_list_over_files_of_two_kinds(
+    session: Session, monkeypatch: pytest.MonkeyPatch, transactional: str
+) -> None:
+    """Spark reads one file, and the driver another."""
+    monkeypatch.setattr(small_files, "FILES_MIN", 1)
+    kind = f"STORED AS ORC TBLPROPERTIES ('transactional' = '{transactional}')"
+    for name in "tu":
+        session.execute(f"CREATE TABLE {name} (k bigint, v string) {kind}")
+    session.execute("INSERT INTO t SELECT id, uuid() FROM range(2000)")
+    session.execute("INSERT INTO t VALUES (-1, 'small')")
+    session.execute("INSERT INTO u SELECT k, v FROM t WHERE k = 7 OR k < 0")
+    exists = "EXISTS (SELECT 1 FROM u WHERE u.k = t.k)"
+    for value, rows in (
+        (exists, [(False, 1999), (True, 2)]),
+        ("k IN (SELECT k FROM u WHERE u.v = t.v)", [(False, 1999), (True, 2)]),
+        ("(SELECT max(k) FROM u WHERE u.v = t.v)", [(None, 1999), (-1, 1), (7, 1)]),
+    ):
+        query = f"SELECT {value} AS a, count(*) FROM t GROUP BY 1 ORDER BY 1"
+        assert session.execute(query).fetchall() == rows
+    session.execute(f"INSERT INTO u SELECT -2, IF({exists}, 'a', 'b') FROM t")
+    assert session.execute("SELECT count(*) FROM u WHERE v = 'a'").fetchall() == [(2,)]
+
+
 def test_columns_that_came_and_went(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     session.execute(f"CREATE TABLE t (a int, b string) {ORC}")
     session.execute("INSERT INTO t VALUES (1, 'x')")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.columns import cut_texts, unpushed
@@ -40,6 +41,9 @@ _OPTIONS = {
     "orc.proleptic.gregorian.default": "true",  # Hive 3 writes such days without saying so
     "orc.force.positional.evolution": "false",  # names are the files' own, see groups.py
 }
+
+_ANY_TASKS = 1 << 20
+"""More tasks than any scan has. A coalesce to so many leaves each task what it has."""
 
 Convert = Callable[[str, ColumnType], str]
 """An expression as read, and its column's type → an expression of the column's value."""
@@ -194,10 +198,18 @@ def union(scans: Sequence[Events], places: Sequence[str]) -> Events:
     if len(scans) == 1:
         return scans[0]
     frames = [s.select([*_row_id(s), *places, *_numbered(s.values)]) for s in scans]
-    frame = frames[0]
-    for other in frames[1:]:
-        frame = frame.unionAll(other)
-    return Events(frame, _names(scans[0].values))
+    return Events(all_rows(frames), _names(scans[0].values))
+
+
+def all_rows(frames: Sequence[DataFrame]) -> DataFrame:
+    """The rows of all frames, of which there is at least one.
+
+    Spark pushes what a query selects into a union, and fails if a correlated subquery is among it
+    (PushProjectionThroughUnion). It pushes conditions through a coalesce, but no such columns.
+    """
+    if len(frames) == 1:
+        return frames[0]
+    return reduce(lambda one, other: one.unionAll(other), frames).coalesce(_ANY_TASKS)
 
 
 def _row_id(scan: Events) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
@@ -23,7 +22,7 @@ from acidsql.engines.spark.columns import (
 )
 from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.event_files import WHOLE
-from acidsql.engines.spark.events import Events, EventScan
+from acidsql.engines.spark.events import Events, EventScan, all_rows
 from acidsql.engines.spark.groups import group_files
 from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.places import FILE, with_places
@@ -91,7 +90,7 @@ def scan_rows(
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
     frames = _frames(spark, snapshot, selection.inserts, storage, kept, request, by_position)
-    rows = reduce(lambda one, other: one.unionAll(other), frames)
+    rows = all_rows([*frames])
     columns = [quote(c.name) for c in table.columns] + partition_values(table, partitions)
     if request.row_id:
         columns.append(f"cast(null as {ROW_ID_TYPE}) as {HiddenColumn.ROW_ID.value}")
@@ -112,7 +111,7 @@ def rows_of_files(
     """
     reader = NumberedRows(table.columns, _NO_WRITES, storage, by_position=False)
     frames = _file_frames(spark, table, files, storage, reader)
-    return reduce(lambda one, other: one.unionAll(other), frames)
+    return all_rows([*frames])
 
 
 def _frames(

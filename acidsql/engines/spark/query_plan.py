@@ -16,7 +16,10 @@ _NODE = re.compile(r"^[ :+|-]*(\w+)", re.MULTILINE)
 """The name of each node in the text of a plan."""
 
 _NARROWING = frozenset(
-    {"Relation", "LocalRelation", "Range", "Project", "Filter", "Aggregate", "Sort", "Union"}
+    {
+        *("Relation", "LocalRelation", "Range", "Project", "Filter", "Aggregate", "Sort", "Union"),
+        "Repartition",
+    }
 )
 """Nodes that yield no more rows than they read. Of files and local rows, Spark knows the size."""
 
