@@ -134,14 +134,15 @@ class TextCast:
     def edits(self, text: str) -> tuple[tuple[int, int, str], ...]:
         """What makes Spark cut the text, which takes the type for string.
 
-        A char loses its trailing spaces, as in Hive wherever it meets a string.
+        A char loses its trailing spaces, as in Hive wherever it meets a string. Spark gives them
+        back to a constant that it compares with a char, and knows no ``left(…)`` for a constant.
         """
         is_char = self.kind.name == "char"
         breaks = "\n" * text.count("\n", self.type_start, self.type_end)
         return (
-            (self.start, self.start, "rtrim(left(" if is_char else "left("),
+            (self.start, self.start, "rtrim(substr(" if is_char else "substr("),
             (self.type_start, self.type_end, f"string{breaks}"),
-            (self.end, self.end, f", {self.kind.length}{')' * (1 + is_char)}"),
+            (self.end, self.end, f", 1, {self.kind.length}{')' * (1 + is_char)}"),
         )
 
 

@@ -16,19 +16,19 @@ def read_as(expression):
 @pytest.mark.parametrize(
     ("written", "read"),
     [
-        ("CAST(a AS varchar(3))", "left(CAST(a AS string), 3)"),
-        ("cast ( a as VARCHAR ( 3 ) )", "left(cast ( a as string ), 3)"),
-        ("CAST(a AS char(3)) x", "rtrim(left(CAST(a AS string), 3)) x"),
-        ("try_cast(a AS CHARACTER(3))", "rtrim(left(try_cast(a AS string), 3))"),
+        ("CAST(a AS varchar(3))", "substr(CAST(a AS string), 1, 3)"),
+        ("cast ( a as VARCHAR ( 3 ) )", "substr(cast ( a as string ), 1, 3)"),
+        ("CAST(a AS char(3)) x", "rtrim(substr(CAST(a AS string), 1, 3)) x"),
+        ("try_cast(a AS CHARACTER(3))", "rtrim(substr(try_cast(a AS string), 1, 3))"),
         (
             "CAST(CAST(a AS char(4)) AS varchar(2)), 1",
-            "left(CAST(rtrim(left(CAST(a AS string), 4)) AS string), 2), 1",
+            "substr(CAST(rtrim(substr(CAST(a AS string), 1, 4)) AS string), 1, 2), 1",
         ),
         (
             "CAST((SELECT CAST(b AS varchar(2)) AS c) AS varchar(1))",
-            "left(CAST((SELECT left(CAST(b AS string), 2) AS c) AS string), 1)",
+            "substr(CAST((SELECT substr(CAST(b AS string), 1, 2) AS c) AS string), 1, 1)",
         ),
-        ("CAST(a AS varchar\n(3))", "left(CAST(a AS string\n), 3)"),
+        ("CAST(a AS varchar\n(3))", "substr(CAST(a AS string\n), 1, 3)"),
         ("CAST(a AS string), t.cast, b AS varchar", "CAST(a AS string), t.cast, b AS varchar"),
         ("char(65), 'CAST(a AS varchar(3))'", "char(65), 'CAST(a AS varchar(3))'"),
         ("CAST(char(65) AS int)", "CAST(char(65) AS int)"),
