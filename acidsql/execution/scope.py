@@ -84,7 +84,7 @@ class Scope:
         CommitStateUnknownError if that is not answered either.
         """
         step = self.store.committing(txn.txn_id, reached, written)
-        if not self.store.commits_in_one_step:  # it has undone the changes
+        if not self.store.commits_in_one_step:  # it has asked itself
             with step:
                 yield
             return

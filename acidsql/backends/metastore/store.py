@@ -15,6 +15,7 @@ from acidsql.backends.metastore.url import Place
 from acidsql.model.ids import NO_TXN, TxnId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.ports.catalog import Catalog
+from acidsql.txn.commit import commit
 from acidsql.txn.entities import LockComponent, LockType, Reached, Written
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy
@@ -79,14 +80,16 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
     ) -> Iterator[None]:
         """The catalog's verbs inside the block, each carried out at once, and then the commit.
 
-        The metastore has no step that does both. So the changes are undone if the commit fails, or
-        if its answer is lost. Added partitions stay: others may have written into them by then.
+        The metastore has no step that does both. So the changes are undone if the commit fails. If
+        its answer is lost, the metastore is asked, and CommitStateUnknownError, after which the
+        changes stay, means that it has not answered again. Added partitions stay in any case:
+        others may have written into them by then.
         """
         if txn_id not in self._unanswered:
             self.heartbeat(txn_id)
         with self._undo.unless_done():
             yield
-            self.commit_txn(txn_id, reached, written)
+            commit(txn_id, lambda own: self.commit_txn(own, reached, written))
 
     @contextmanager
     def _definition_locked_for(self, table: TableName) -> Iterator[None]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from acidsql.errors import CommitStateUnknownError
+
 _log = logging.getLogger(__name__)
 
 
@@ -24,12 +26,18 @@ class Undo:
 
     @contextmanager
     def unless_done(self) -> Iterator[None]:
-        """On any exception inside the ``with`` block, run the steps noted there, the last first."""
+        """On an exception inside the ``with`` block, run the steps noted there, the last first.
+
+        Not on a CommitStateUnknownError: the changes may belong to a committed transaction.
+        """
         with ExitStack() as stack:
             self._local.stack = stack
             try:
                 yield
                 stack.pop_all()
+            except CommitStateUnknownError:
+                stack.pop_all()
+                raise
             finally:
                 self._local.stack = None
 

@@ -13,6 +13,7 @@ class Proxy:
     def __init__(self, port: int) -> None:
         self._target = port
         self.loses = False
+        self._losing: list[bytes] = []
         self._holds: bytes | None = None
         self.has_held = threading.Event()
         self._released = threading.Event()
@@ -24,6 +25,13 @@ class Proxy:
     def hold(self, method: str) -> None:
         """Keep the next call of a method, or of one that begins so, until `release`."""
         self._holds = method.encode()
+
+    def lose(self, *methods: str) -> None:
+        """Lose the answer to the last of these calls, once the others were made in this order.
+
+        A method is named by how it begins.
+        """
+        self._losing = [method.encode() for method in methods]
 
     def release(self) -> None:
         self._released.set()
@@ -45,6 +53,9 @@ class Proxy:
                 if answers and self.loses:
                     self.loses = False
                     break
+                if self._losing and not answers and self._losing[0] in data:
+                    self._losing.pop(0)
+                    self.loses = not self._losing
                 if self._holds is not None and not answers and self._holds in data:
                     self._holds = None
                     self.has_held.set()
