@@ -21,6 +21,7 @@ from acidsql.backends.metastore.errors import (
 )
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
+from acidsql.backends.metastore.lost_answers import is_made, looked_at
 from acidsql.backends.metastore.partition_filters import filter_text
 from acidsql.backends.metastore.partitions import PartitionCalls, batches
 from acidsql.backends.metastore.statistics import WithoutStatistics
@@ -95,7 +96,10 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         else:
             older = Call("create_table_with_environment_context", (struct, context))
         try:
-            self._client.call_known(Call("create_table_req", (request,)), older, repeatable=False)
+            with looked_at(lambda: is_made(struct, self._find(name))):
+                self._client.call_known(
+                    Call("create_table_req", (request,)), older, repeatable=False
+                )
         except AlreadyThereError:
             raise table_exists(name) from None
         except NoSuchObjectError:
@@ -106,7 +110,8 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         have to remove files (AcidEventListener). A new table of that name goes on after them.
         """
         try:
-            self._client.call("drop_table", name.database, name.table, False, repeatable=False)
+            with looked_at(lambda: self._find(name) is None):
+                self._client.call("drop_table", name.database, name.table, False, repeatable=False)
         except NoSuchObjectError:
             raise table_not_found(name) from None
 
@@ -163,12 +168,17 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
             **ASKER,
         )
         older = (name.database, name.table, struct, context)
-        self._client.call_known(
-            Call("alter_table_req", (request,)),
-            Call("alter_table_with_environment_context", older),
-            keep_unknown=True,
-            repeatable=(struct.dbName, struct.tableName) == (name.database, name.table),
-        )
+        renamed = name_of(struct)
+        with looked_at(lambda: renamed != name and self._is_renamed(name, struct)):
+            self._client.call_known(
+                Call("alter_table_req", (request,)),
+                Call("alter_table_with_environment_context", older),
+                keep_unknown=True,
+                repeatable=renamed == name,
+            )
+
+    def _is_renamed(self, name: TableName, struct: Struct) -> bool:
+        return self._find(name) is None and is_made(struct, self._find(name_of(struct)))
 
     def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
         refuse_name(table.name.table, Named.TABLE)
@@ -384,8 +394,14 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
             self._partitions.alter(table, [struct])
             self._undo.by(self._partitions.alter, table, [before])
             return
-        self._partitions.rename(before.values, struct)
+        with looked_at(lambda: self._is_moved(table, partition, renamed)):
+            self._partitions.rename(before.values, struct)
         self._undo.by(self._partitions.rename, struct.values, before)
+
+    def _is_moved(self, table: Struct, old: PartitionName, renamed: Partition) -> bool:
+        names = [str(old), str(renamed.name)]
+        found = self._partitions.named(table, names, keep_unknown=False)
+        return [partition_from(p, table) for p in found] == [renamed]
 
     # -- statistics -----------------------------------------------------------------------------
 

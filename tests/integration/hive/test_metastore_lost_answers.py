@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import acidsql
+from acidsql.errors import TxnError
+from acidsql.model.ids import TxnId
 from tests.integration.hive.one_metastore import OneMetastore
 from tests.integration.hive.process import Hive
 from tests.integration.hive.proxy import Proxy
@@ -15,6 +17,20 @@ from tests.integration.hive.proxy import Proxy
 pytestmark = pytest.mark.hive
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+RENAME_PARTITION = "ALTER TABLE p PARTITION (k = '{}') RENAME TO PARTITION (k = '{}')"
+ROWS, IDS = [(1, "a"), (2, "b")], [(1,), (2,)]
+CALLS: dict[str, tuple[str, str, dict[str, list[Any]]]] = {
+    "rename": ("alter_table", "ALTER TABLE p RENAME TO q", {"q": ROWS}),
+    "rename partition": (
+        "rename_partition", RENAME_PARTITION.format("a", "c"), {"p": [(1, "c"), (2, "b")]},
+    ),
+    "create": ("create_table", f"CREATE TABLE q {ACID} AS SELECT id FROM p", {"q": IDS}),
+    "drop": ("drop_table", "DROP TABLE p", {}),
+    "create view": ("create_table", "CREATE VIEW q AS SELECT id FROM p", {"q": IDS}),
+    "rename view": ("alter_table", "ALTER VIEW v RENAME TO q", {"q": IDS}),
+    "drop view": ("drop_table", "DROP VIEW v", {"p": ROWS}),
+}  # fmt: skip
+"""A method whose answer is lost, the statement that calls it, and what is there afterwards."""
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +62,37 @@ def test_an_exchange_of_partitions_that_was_committed(both: OneMetastore, proxy:
     both.acidsql("ALTER TABLE u EXCHANGE PARTITION (k = 'a') WITH TABLE t")
     assert both.acidsql("SELECT * FROM u") == [(1, "a")]
     assert both.acidsql("SELECT * FROM t") == [(2, "b")]
+
+
+@pytest.mark.parametrize("what", list(CALLS))
+def test_a_definition_that_was_carried_out(both: OneMetastore, proxy: Proxy, what: str) -> None:
+    method, sql, rows = CALLS[what]
+    both.acidsql(f"CREATE TABLE p (id int) PARTITIONED BY (k string) {ACID}")
+    both.acidsql("INSERT INTO p VALUES (1, 'z'), (2, 'b')")
+    # A server that does not know the newest methods has said so before.
+    both.acidsql(RENAME_PARTITION.format("z", "a"))
+    both.acidsql("CREATE VIEW v AS SELECT id FROM p")
+    home = both.location("p")
+    proxy.lose(method)
+    both.acidsql(sql)
+    for name, expected in rows.items():
+        assert both.acidsql(f"SELECT * FROM {name} ORDER BY 1") == expected
+    assert home.exists() == (what not in ("rename", "drop"))
+
+
+def test_a_renaming_that_is_not_committed(
+    both: OneMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both.acidsql(f"CREATE TABLE p (id int) PARTITIONED BY (k string) {ACID}")
+    both.acidsql("INSERT INTO p VALUES (1, 'a'), (2, 'b')")
+    commit = both.store.commit_txn
+
+    def too_late(txn_id: TxnId, *what: Any) -> None:
+        both.store.abort_txns([txn_id])
+        commit(txn_id, *what)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(both.store, "commit_txn", too_late)
+        with pytest.raises(TxnError, match="abort"):
+            both.acidsql(RENAME_PARTITION.format("a", "c"))
+    assert both.acidsql("SELECT * FROM p ORDER BY id") == ROWS
