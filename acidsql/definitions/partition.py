@@ -235,7 +235,13 @@ def move(source: str, target: str, storage: Storage, undo: contextlib.ExitStack)
     """Rename a directory, if it is there. Closing ``undo`` renames it back."""
     if storage.exists(source):
         storage.rename(source, target)
-        undo.callback(storage.rename, target, source)
+        undo.callback(_move_back, target, source, storage)
+
+
+def _move_back(source: str, target: str, storage: Storage) -> None:
+    """Rename a directory, unless a Hive Metastore has: it moves that of a partition it renames."""
+    if storage.exists(source):
+        storage.rename(source, target)
 
 
 def hide(directory: str, storage: Storage, undo: contextlib.ExitStack) -> str:
