@@ -20,7 +20,9 @@ from acidsql.definitions.table_kind import (
     refuse_external_acid,
     refuse_unknown_values,
 )
+from acidsql.definitions.table_places import places_of
 from acidsql.errors import AnalysisError
+from acidsql.execution.places import Neighbours, reason_to_keep
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import table_directories
@@ -31,7 +33,7 @@ from acidsql.model.ids import StatementId, WriteId
 from acidsql.model.table import POSITIONAL_EVOLUTION, FileFormat, Table, TableKind
 from acidsql.orc.evolution import matched
 from acidsql.orc.footer import read_tail
-from acidsql.ports.storage import require_present
+from acidsql.ports.storage import require_present, without_login
 from acidsql.statements.fragment import TableRef
 from acidsql.txn.transaction import OpenTxn
 
@@ -50,6 +52,7 @@ def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableR
         # meanwhile.
         if now.kind is not TableKind.PLAIN:
             raise AnalysisError(f"{table.name} is a {now.kind.value} table already", **place)
+        _refuse_shared(now, scope, place)
         converted = with_properties(replace(now, parameters=now.noted), changes)
         refuse_external_acid(converted, place, _MANAGED_FIRST)
         if converted.kind is TableKind.FULL_ACID:
@@ -57,6 +60,23 @@ def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableR
         else:
             _to_insert_only(converted, scope, txn)
     return Result("alter", message="OK")
+
+
+def _refuse_shared(table: Table, scope: Scope, place: dict[str, Any]) -> None:
+    """AnalysisError if another table has files in a directory of this one.
+
+    It would read the rows in another way, and remove them with its own.
+    """
+    neighbours = Neighbours(scope)
+    for own in places_of(table, scope):
+        reason = reason_to_keep(own.location, neighbours, [table.name])
+        if reason is not None:
+            raise AnalysisError(
+                f"{table.name} cannot become transactional: its directory is not its own",
+                detail=f"{without_login(own.location)}: {without_login(reason)}.",
+                hint="Drop the other table, or give one of them another directory.",
+                **place,
+            )
 
 
 def with_properties(table: Table, given: Mapping[str, str]) -> Table:

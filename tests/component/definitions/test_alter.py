@@ -16,6 +16,7 @@ from acidsql.errors import (
     UnsupportedStatementError,
 )
 from acidsql.model.names import TableName
+from acidsql.model.table import TableKind
 from acidsql.txn.entities import LockComponent, LockType
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -329,6 +330,29 @@ def test_an_external_table_shares_no_directory_with_a_transactional_one(session,
     session.execute(f"CREATE TABLE t (id int) {ACID}")
     with pytest.raises(AnalysisError, match=r"belongs to table default\.t"):
         session.execute(f"CREATE EXTERNAL TABLE e (id int) STORED AS ORC LOCATION '{tmp_path}/w/t'")
+
+
+@pytest.mark.parametrize("is_insert_only", [False, True])
+@pytest.mark.parametrize("table", ["t", "e"])
+def test_nor_does_a_table_become_transactional_that_shares_its_directory(
+    session, tmp_path, table, is_insert_only
+):
+    session.execute("CREATE TABLE t (id int) TBLPROPERTIES ('transactional' = 'false')")
+    session.insert("t", {"id": [1, 2]})
+    place = f"STORED AS ORC LOCATION '{tmp_path}/w/t'"
+    session.execute(f"CREATE EXTERNAL TABLE e (id int) {place}")
+    session.execute("ALTER TABLE e SET TBLPROPERTIES ('EXTERNAL' = 'FALSE')")
+    kind = "'transactional' = 'true'"
+    if is_insert_only:
+        kind = f"{kind}, 'transactional_properties' = 'insert_only'"
+    convert = f"ALTER TABLE {table} SET TBLPROPERTIES ({kind})"
+    other = "e" if table == "t" else "t"
+    with pytest.raises(AnalysisError, match=rf"holds .*/w/t of table default\.{other}"):
+        session.execute(convert)
+    session.execute(f"DROP TABLE {other}")
+    session.execute(convert)
+    converted = session._store.table(TableName("default", table))
+    assert (converted.kind is TableKind.PLAIN, len(list((tmp_path / "w" / "t").rglob("0*")))) == (False, 1)
 
 
 def test_a_table_cannot_be_loaded_from_itself_however_that_is_written(plain, tmp_path):
