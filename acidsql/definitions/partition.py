@@ -239,9 +239,16 @@ def move(source: str, target: str, storage: Storage, undo: contextlib.ExitStack)
 
 
 def _move_back(source: str, target: str, storage: Storage) -> None:
-    """Rename a directory, unless a Hive Metastore has: it moves that of a partition it renames."""
-    if storage.exists(source):
-        storage.rename(source, target)
+    """Rename a directory to its old name, after the store has undone its changes.
+
+    A Hive Metastore may have moved the directory itself, with the partition that it renamed. It
+    makes an empty directory for a partition that it adds again.
+    """
+    if not storage.exists(source):
+        return
+    if storage.exists(target) and not storage.list_files(target):
+        storage.remove_location(target)
+    storage.rename(source, target)
 
 
 def hide(directory: str, storage: Storage, undo: contextlib.ExitStack) -> str:

@@ -352,7 +352,10 @@ def test_nor_does_a_table_become_transactional_that_shares_its_directory(
     session.execute(f"DROP TABLE {other}")
     session.execute(convert)
     converted = session._store.table(TableName("default", table))
-    assert (converted.kind is TableKind.PLAIN, len(list((tmp_path / "w" / "t").rglob("0*")))) == (False, 1)
+    assert (converted.kind is TableKind.PLAIN, len(list((tmp_path / "w" / "t").rglob("0*")))) == (
+        False,
+        1,
+    )
 
 
 def test_a_table_cannot_be_loaded_from_itself_however_that_is_written(plain, tmp_path):

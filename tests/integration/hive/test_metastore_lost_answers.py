@@ -80,9 +80,13 @@ def test_a_definition_that_was_carried_out(both: OneMetastore, proxy: Proxy, wha
     assert home.exists() == (what not in ("rename", "drop"))
 
 
-def test_a_renaming_that_is_not_committed(
-    both: OneMetastore, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "sql", [RENAME_PARTITION.format("a", "c"), "ALTER TABLE p DROP PARTITION (k = 'a')"]
+)
+def test_a_definition_that_is_not_committed(
+    hive: Hive, session: acidsql.Session, monkeypatch: pytest.MonkeyPatch, sql: str
 ) -> None:
+    both = OneMetastore(hive, session, f"not_committed_{'drop' if 'DROP' in sql else 'rename'}")
     both.acidsql(f"CREATE TABLE p (id int) PARTITIONED BY (k string) {ACID}")
     both.acidsql("INSERT INTO p VALUES (1, 'a'), (2, 'b')")
     commit = both.store.commit_txn
@@ -94,5 +98,5 @@ def test_a_renaming_that_is_not_committed(
     with monkeypatch.context() as patch:
         patch.setattr(both.store, "commit_txn", too_late)
         with pytest.raises(TxnError, match="abort"):
-            both.acidsql(RENAME_PARTITION.format("a", "c"))
+            both.acidsql(sql)
     assert both.acidsql("SELECT * FROM p ORDER BY id") == ROWS
