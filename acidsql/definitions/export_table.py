@@ -7,10 +7,13 @@ of its name.
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from acidsql.definitions.partition import no_partition_meets
-from acidsql.errors import AnalysisError
+from acidsql.errors import AnalysisError, WriteConflictError
 from acidsql.execution.places import chosen_path, errors_at, refuse_result_place
 from acidsql.execution.query import planned_query
 from acidsql.execution.result import Result, count_text
@@ -19,6 +22,7 @@ from acidsql.grammar.parse import parse
 from acidsql.layout.export_metadata import METADATA_FILE, Exported, metadata_text
 from acidsql.model.ids import NO_WRITE_ID
 from acidsql.model.names import PartitionName, TableName, quote_identifier, quoted_table
+from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Table
 from acidsql.planner.names import find_target
@@ -59,7 +63,8 @@ def export_table(
         table = scope.store.table(table.name)
         context = reading.context([table], {}, plan, scope.names.database)
         context = _chosen(statement, table, context, scope)
-        job = _write(table, location, plan, context, reading.txn, scope, engine)
+        with _claimed(location, scope, engine):
+            job = _write(table, location, plan, context, reading.txn, scope, engine)
     reading.close()
     told = f"{count_text(job.rows_inserted, 'row')} exported"
     return Result("export", message=told, txn_id=reading.txn.txn_id)
@@ -76,6 +81,25 @@ def _location(statement: ExportTable, scope: Scope) -> str:
             code=10028,
         )
     return location
+
+
+@contextmanager
+def _claimed(location: str, scope: Scope, engine: Engine) -> Iterator[None]:
+    """Keep other EXPORTs out of a directory while the block writes into it.
+
+    Each of them puts a hidden file there, and goes on if nothing else is there. So no two go on.
+    """
+    claim = OwnPath(location, f".export_{uuid.uuid4().hex}")
+    try:
+        scope.storage.write_file(str(claim), b"")
+        if {file.path for file in scope.storage.list_files(location)} != {claim.path}:
+            raise WriteConflictError(
+                f"another statement writes into the directory {without_login(location)}",
+                hint="Name a directory that is empty or new.",
+            )
+        yield
+    finally:
+        engine.discard([claim])
 
 
 def _rows_of(table: Table) -> Query:

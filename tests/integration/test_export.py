@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import acidsql
+from acidsql.definitions import export_table
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -20,6 +21,7 @@ from acidsql.errors import (
     PartitionExistsError,
     PartitionNotFoundError,
     UnsupportedStatementError,
+    WriteConflictError,
 )
 from acidsql.model.names import TableName
 from acidsql.model.table import TableKind
@@ -200,6 +202,48 @@ def test_a_table_that_is_there(session: Session, place: Path) -> None:
     for sql in (f"IMPORT TABLE v FROM '{place}'", f"EXPORT TABLE v TO '{place / 'v'}'"):
         with pytest.raises(UnsupportedStatementError):
             session.execute(sql)
+
+
+@pytest.mark.parametrize("properties", ["", "PARTITIONED BY (n int)"])
+def test_two_exports_at_once(
+    session: Session,
+    spark: Any,
+    warehouse: Path,
+    place: Path,
+    properties: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An export has the rows of one of them."""
+    session.execute(f"CREATE TABLE t (a int) {properties}")
+    session.execute(f"INSERT INTO t SELECT id{', 1' if properties else ''} FROM range(100)")
+    export, looked = f"EXPORT TABLE t TO '{place}'", export_table._location
+    ready = Barrier(2)
+
+    def both_look(*what: Any) -> str:
+        location = looked(*what)
+        ready.wait()
+        return location
+
+    def export_rows(_: int) -> str | None:
+        with acidsql.connect(warehouse, spark=spark) as own:
+            try:
+                own.execute(export)
+            except WriteConflictError as error:
+                return error.message
+        return None
+
+    monkeypatch.setattr(export_table, "_location", both_look)
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(export_rows, range(2)))
+    monkeypatch.undo()
+    failed = f"another statement writes into the directory {place}"
+    assert set(done) <= {None, failed}
+    assert failed in done
+    if None not in done:
+        session.execute(export)
+    session.execute(f"IMPORT TABLE u FROM '{place}'")
+    assert rows(session, "u") == rows(session, "t")
+    assert not list(place.glob(".*"))
 
 
 @pytest.mark.parametrize("properties", ["", "STORED AS TEXTFILE", "PARTITIONED BY (n int)"])
