@@ -6,6 +6,7 @@ shows them in the one table and drops the partitions of the other one.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +14,12 @@ from typing import Any
 
 from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.partition import drop_together, no_partition_meets
-from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.errors import (
+    AcidSqlError,
+    AnalysisError,
+    CommitStateUnknownError,
+    UnsupportedStatementError,
+)
 from acidsql.execution.commit import Uncommitted, write
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -36,6 +42,8 @@ from acidsql.statements.alter_table import ExchangePartition
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
+
+_log = logging.getLogger(__name__)
 
 
 def exchange_partition(statement: ExchangePartition, scope: Scope, engine: Engine) -> Result:
@@ -197,10 +205,29 @@ def _move(
                 yield
 
         return drop_together(source, moved, scope, committing(), keeps_rows=True)
-    except BaseException:
-        if txn.owns_files():
-            engine.discard(wrote.paths)
+    except CommitStateUnknownError:
         raise
+    except BaseException:
+        is_own = txn.owns_files()
+        if is_own:
+            engine.discard(wrote.paths)
+        if is_own or target.kind is TableKind.PLAIN:
+            _forget_made(target, made, scope)
+        raise
+
+
+def _forget_made(target: Table, made: Sequence[Partition], scope: Scope) -> None:
+    """Drop the partitions of an exchange that failed, where the store has not done so by itself.
+
+    A Hive Metastore keeps them, because others may have written into them. But nobody else writes
+    under the locks of an exchange, and rows of a plain table would be in both tables.
+    """
+    if scope.store.commits_in_one_step:
+        return
+    try:
+        scope.store.drop_partitions(target.name, [partition.name for partition in made])
+    except AcidSqlError:  # the first error must win
+        _log.warning("could not drop partitions of %s again", target.name, exc_info=True)
 
 
 def _made(partition: Partition, target: Table, scope: Scope) -> Partition:

@@ -122,12 +122,12 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
             change_table(struct, table)
             changes_columns = struct.sd.cols != before.sd.cols
             cascade = bool(struct.partitionKeys) and changes_columns
+            # Others may commit rows before the old definition is put back, so its statistics go.
+            _remove_statistics(before)
             with self._changed_constraints(table, anew=changes_columns):
-                self._alter(table.name, struct, cascade)
-                # Others may commit rows before the old definition is put back, so its statistics
-                # go.
-                _remove_statistics(before)
+                # Noted first: a server may fail after it has changed the table, in a listener.
                 self._undo.by(self._put_back, table.name, before, cascade)
+                self._alter(table.name, struct, cascade)
 
     @contextmanager
     def _changed_constraints(self, table: Table, *, anew: bool) -> Iterator[None]:

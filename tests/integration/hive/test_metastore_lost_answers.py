@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 import acidsql
+from acidsql.backends.metastore import MetastoreStore
+from acidsql.backends.metastore.errors import MetaError
 from acidsql.errors import TxnError
 from acidsql.model.ids import TxnId
+from acidsql.model.names import TableName
 from tests.integration.hive.one_metastore import OneMetastore
 from tests.integration.hive.process import Hive
 from tests.integration.hive.proxy import Proxy
@@ -17,6 +20,7 @@ from tests.integration.hive.proxy import Proxy
 pytestmark = pytest.mark.hive
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+INSERT_ONLY = "TBLPROPERTIES ('transactional' = 'true', 'transactional_properties' = 'insert_only')"
 RENAME_PARTITION = "ALTER TABLE p PARTITION (k = '{}') RENAME TO PARTITION (k = '{}')"
 ROWS, IDS = [(1, "a"), (2, "b")], [(1,), (2,)]
 CALLS: dict[str, tuple[str, str, dict[str, list[Any]]]] = {
@@ -100,3 +104,50 @@ def test_a_definition_that_is_not_committed(
         with pytest.raises(TxnError, match="abort"):
             both.acidsql(sql)
     assert both.acidsql("SELECT * FROM p ORDER BY id") == ROWS
+
+
+@pytest.mark.parametrize("kind", [ACID, "STORED AS ORC"])
+def test_an_exchange_that_is_not_committed(
+    hive: Hive, session: acidsql.Session, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    both = OneMetastore(hive, session, f"exchange_{'acid' if kind == ACID else 'plain'}")
+    for name in ("t", "u"):
+        both.theirs(f"CREATE TABLE {name} (id int) PARTITIONED BY (k string) {kind}")
+    both.acidsql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    drop = both.store.drop_partitions
+
+    def failing(table: TableName, *what: Any) -> None:
+        monkeypatch.undo()
+        drop(table, *what)
+        raise MetaError("a listener failed")
+
+    monkeypatch.setattr(both.store, "drop_partitions", failing)
+    exchange = "ALTER TABLE u EXCHANGE PARTITION (k = 'a') WITH TABLE t"
+    with pytest.raises(MetaError, match="a listener failed"):
+        both.acidsql(exchange)
+    assert both.acidsql("SELECT * FROM t ORDER BY id") == ROWS
+    assert both.acidsql("SELECT * FROM u") == []
+    both.acidsql(exchange)
+    assert both.acidsql("SELECT * FROM u") == [(1, "a")]
+
+
+def test_a_change_that_was_carried_out_and_called_a_failure(
+    both: OneMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both.theirs("CREATE TABLE t (id int) STORED AS ORC")
+    both.acidsql("INSERT INTO t VALUES (1), (2)")
+    store = both.store
+    assert isinstance(store, MetastoreStore)
+    alter = store._alter
+
+    def failing(*what: Any) -> None:
+        monkeypatch.undo()
+        alter(*what)
+        raise MetaError("a listener failed")
+
+    monkeypatch.setattr(store, "_alter", failing)
+    with pytest.raises(MetaError, match="a listener failed"):
+        both.acidsql(f"ALTER TABLE t SET {INSERT_ONLY}")
+    assert both.acidsql("SELECT * FROM t ORDER BY id") == IDS
+    both.acidsql(f"ALTER TABLE t SET {INSERT_ONLY}")
+    assert both.acidsql("SELECT * FROM t ORDER BY id") == IDS
