@@ -15,7 +15,7 @@ from typing_extensions import assert_never
 
 from acidsql.definitions.constraints import constrained, refuse_misfits, remaining, renamed
 from acidsql.definitions.create_table import column_of, refuse_bad_columns
-from acidsql.definitions.partition import altering
+from acidsql.definitions.partition import altered_meanwhile, altering
 from acidsql.definitions.table_kind import refuse_columns
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.result import Result
@@ -168,6 +168,8 @@ def _alter(
 ) -> Result:
     """Give the table these columns. ``renames`` is the old and the new name of one of them."""
     with altering(table, scope) as (txn, now):
+        if (now.kind, now.format) != (table.kind, table.format):
+            raise altered_meanwhile(table)  # they say which changes are allowed
         parameters = now.noted
         if renames is not None:
             _refuse_by_name(now)

@@ -53,14 +53,16 @@ _log = logging.getLogger(__name__)
 def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
     """Add partitions. Their directories are made, or adopted if they are there."""
     table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
-    wanted = []
+    named = []
     for new in statement.partitions:
         name = whole_partition(new.values, table, statement.target, scope.arguments)
         chosen = chosen_path(new.location, scope) if new.location is not None else None
         refuse_partition(name)
-        place = chosen or partition_path(table.location, name)
-        wanted.append((Partition(name, place), chosen))
+        named.append((name, chosen))
     with altering(table, scope) as (txn, table):
+        # The table may lie elsewhere since the statement began to wait.
+        home = table.location
+        wanted = [(Partition(n, c or partition_path(home, n)), c) for n, c in named]
         known = set(scope.store.partition_names(table.name))
         there = [p.name for p, _ in wanted if p.name in known]
         if there and not statement.if_not_exists:
@@ -204,11 +206,16 @@ def altering(
         txn.lock(locks or alter_locks(table))
         now = scope.store.table(table.name)
         if (now.columns, now.partition_columns) != (table.columns, table.partition_columns):
-            raise AnalysisError(
-                f"table {table.name} was altered by another statement meanwhile",
-                hint="Run the statement again.",
-            )
+            raise altered_meanwhile(table)
         yield txn, now
+
+
+def altered_meanwhile(table: Table) -> AnalysisError:
+    """The error of a statement that was planned for a table that is another one by now."""
+    return AnalysisError(
+        f"table {table.name} was altered by another statement meanwhile",
+        hint="Run the statement again.",
+    )
 
 
 def alter_locks(table: Table) -> list[LockComponent]:

@@ -169,6 +169,34 @@ def test_what_became_wrong_while_a_statement_waited(plain, monkeypatch, meanwhil
     assert store.table(T) == table
 
 
+def test_a_new_partition_of_a_table_that_was_moved_while_a_statement_waited(
+    session, monkeypatch, tmp_path
+):
+    session.execute(f"CREATE TABLE t (id int) PARTITIONED BY (k int) {ACID}")
+    store, moved = session._store, f"{tmp_path}/w/moved"
+    (tmp_path / "w" / "moved").mkdir()
+    table = replace(store.table(T), location=moved)
+    changing(store, monkeypatch, lambda: store.alter_table(table))
+    session.execute("ALTER TABLE t ADD PARTITION (k = 1)")
+    assert [p.location for p in store.partitions(T)] == [f"{moved}/k=1"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["CHANGE COLUMN id id string", "REPLACE COLUMNS (id string)", "RENAME COLUMN id TO other"],
+)
+def test_columns_of_a_table_that_became_another_kind_while_a_statement_waited(
+    session, monkeypatch, change
+):
+    session.execute(f"CREATE TABLE t (id int) {ACID}")
+    store = session._store
+    table = replace(store.table(T), parameters=PLAIN)
+    changing(store, monkeypatch, lambda: store.alter_table(table))
+    with pytest.raises(AnalysisError, match="altered by another statement meanwhile"):
+        session.execute(f"ALTER TABLE t {change}")
+    assert store.table(T) == table
+
+
 def test_a_conversion_may_set_the_comment(plain):
     plain.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true', 'comment' = 'x')")
     table = plain._store.table(T)
