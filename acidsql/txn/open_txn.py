@@ -274,7 +274,8 @@ class OpenTxn:
                 with self._progress.during("committing"):
                     commit(self.txn_id, step or self._manager.commit_txn)
             except AcidSqlError as error:
-                self._ended = True
+                # Any other error comes before the commit: the transaction is open, to be aborted.
+                self._ended = isinstance(error, TxnError)
                 self._lost_conflict = isinstance(error, WriteConflictError)
                 raise
             self._ended = True

@@ -10,6 +10,7 @@ import pytest
 
 from acidsql.backends.memory import MemoryStore
 from acidsql.errors import (
+    AnalysisError,
     CommitStateUnknownError,
     ExecutionError,
     InternalError,
@@ -175,6 +176,20 @@ def test_a_commit_whose_answer_we_failed_to_read_is_asked_for_again(store, monke
             txn.commit()
     assert store.valid_txns().is_valid(TxnId(1))
     assert txn.ended
+
+
+def test_an_error_before_the_commit_leaves_the_transaction_to_be_aborted(store):
+    """As where a metastore refuses a new partition of an INSERT."""
+
+    def refused(_: TxnId) -> None:
+        raise AnalysisError("Partition already exists")
+
+    txn = OpenTxn(store, user="ann", host="here")
+    with pytest.raises(AnalysisError, match="already exists"):
+        txn.commit(refused)
+    assert txn.owns_files()
+    txn.abort_after(AnalysisError("Partition already exists"))
+    assert txn.txn_id in store.valid_txns().aborted
 
 
 def test_a_lost_conflict_is_raised(store):
