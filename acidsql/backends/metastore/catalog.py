@@ -18,6 +18,7 @@ from acidsql.backends.metastore.databases import MetastoreDatabases
 from acidsql.backends.metastore.errors import (
     AlreadyThereError,
     NoSuchObjectError,
+    made_elsewhere,
 )
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
@@ -364,7 +365,10 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         table = self._require(name)
         for some in batches(sorted(partitions, key=lambda p: str(p.name))):
-            self._partitions.add(table, [partition_to(partition, table) for partition in some])
+            there = self._partitions.add(table, [partition_to(p, table) for p in some])
+            for found in (partition_from(p, table) for p in there):
+                if found not in some:
+                    raise made_elsewhere(name, found)
 
     def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
         table = self._require(name)

@@ -14,12 +14,16 @@ from acidsql.errors import (
     DeadlockError,
     NoSuchLockError,
     NoSuchTxnError,
+    PartitionExistsError,
     StorageError,
     TooManyOpenTxnsError,
     TxnAbortedError,
     TxnError,
     WriteConflictError,
 )
+from acidsql.model.names import TableName
+from acidsql.ports.catalog import Partition, partition_exists
+from acidsql.ports.storage import without_login
 
 _CONFLICT = re.compile(
     r"Aborting \[txnid:(?P<own>\d+),\d+\] due to a write conflict on "
@@ -95,6 +99,17 @@ def lost_answer(
         sent=sent,
         closed=closed,
     )
+
+
+def made_elsewhere(table: TableName, partition: Partition) -> PartitionExistsError:
+    """The error for a new partition that another client has made meanwhile, in another directory.
+
+    Rows in the directory that it would have had would be in no partition.
+    """
+    error = partition_exists(table, partition.name)
+    error.detail = f"Another client has made it in {without_login(partition.location)} meanwhile."
+    error.hint = "Run the statement again."
+    return error
 
 
 def failed(error: Exception, name: str, method: str) -> AcidSqlError:

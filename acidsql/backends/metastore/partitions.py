@@ -9,7 +9,12 @@ from acidsql.backends.metastore.capabilities import ASKER
 from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.errors import MetaError, RefusedError
 from acidsql.backends.metastore.idl import hms
-from acidsql.backends.metastore.tables import Struct, partition_name_from, whole_partitions
+from acidsql.backends.metastore.tables import (
+    Struct,
+    partition_from,
+    partition_name_from,
+    whole_partitions,
+)
 from acidsql.model.names import PartitionName
 
 BATCH = 300
@@ -69,16 +74,20 @@ class PartitionCalls:
             return None
         return whole_partitions(found) if len(found) <= BATCH else None
 
-    def add(self, table: Struct, partitions: Sequence[Struct]) -> None:
-        """Add partitions. Partitions that are there already stay as they are."""
+    def add(self, table: Struct, partitions: Sequence[Struct]) -> list[Struct]:
+        """Add partitions. Those that are there already stay as they are, and are returned."""
         request = hms.AddPartitionsRequest(
             dbName=table.dbName,
             tblName=table.tableName,
             parts=partitions,
             ifNotExists=True,
-            needResult=False,
+            needResult=True,
         )
-        self._client.call("add_partitions_req", request, keep_unknown=True)
+        added = self._client.call("add_partitions_req", request, keep_unknown=True).partitions
+        new = {tuple(p.values) for p in (partitions if added is None else whole_partitions(added))}
+        others = [p for p in partitions if tuple(p.values) not in new]
+        names = [str(partition_from(p, table).name) for p in others]
+        return self.named(table, names, keep_unknown=False) if names else []
 
     def drop(self, table: Struct, names: Sequence[str]) -> None:
         """Drop partitions. Their files stay."""

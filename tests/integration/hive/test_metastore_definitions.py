@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.errors import AnalysisError, TxnError, UnsupportedStatementError
+from acidsql.errors import (
+    AnalysisError,
+    PartitionExistsError,
+    TxnError,
+    UnsupportedStatementError,
+)
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Column
 from acidsql.model.types import parse_type
@@ -208,6 +213,28 @@ def test_rows_find_partitions_that_lie_elsewhere(both: OneMetastore) -> None:
     doomed = "PARTITION (n = 1, k = 'a'), PARTITION (n = -2)"
     both.acidsql(f"ALTER TABLE t DROP {doomed}")
     both.same("t", 6)
+
+
+@pytest.mark.parametrize("kind", ["acid", "orc"])
+def test_a_client_without_locks_makes_a_partition_elsewhere(
+    both: OneMetastore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    both.theirs(f"CREATE TABLE t (id int) PARTITIONED BY (k string) {KINDS[kind]}")
+    name = both.table("t").name
+    add = both.store.add_partitions
+
+    def too_late(table: TableName, new: list[Partition]) -> None:
+        monkeypatch.undo()
+        add(table, [Partition(PartitionName.of({"k": "a"}), str(tmp_path / "a"))])
+        add(table, new)
+
+    monkeypatch.setattr(both.store, "add_partitions", too_late)
+    with pytest.raises(PartitionExistsError, match=f"has made it in {tmp_path}/a meanwhile"):
+        both.acidsql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    both.acidsql("INSERT INTO t VALUES (3, 'a'), (4, 'c')")
+    found = dict(both.acidsql("SELECT id, k FROM t"))
+    assert (found[3], found[4], 1 in found) == ("a", "c", False)
+    assert str(both.store.partitions(name)[0].name) == "k=a"
 
 
 def test_writes_go_on_after_a_partition_is_renamed(both: OneMetastore) -> None:
