@@ -640,4 +640,37 @@ RULES = [
         "codes = encoded.indices.to_numpy()",
         "unit/engines/test_distinct_rows.py::test_rows_are_alike_if_all_their_values_are",
     ),
+    BrokenRule(
+        "Days and timestamps of a Parquet file are those that clocks at its writer showed.",
+        "takes the dates of Hive 4 for Gregorian ones",
+        "engines/parquet_times.py",
+        'days = said.get(_PROLEPTIC) == b"false"',
+        "days = False",
+        "unit/engines/test_parquet_times.py::test_what_hives_say",
+    ),
+    BrokenRule(
+        "Columns of an insert-only ORC table are found as Hive 4 finds them, by their position.",
+        "finds them by position in full-ACID tables alone",
+        "model/table.py",
+        "return default and self.kind is not TableKind.PLAIN",
+        "return default and self.kind is TableKind.FULL_ACID",
+        "unit/model/test_table.py::test_whose_columns_are_matched_by_position",
+    ),
+    BrokenRule(
+        "A file that a link does not lead to any more is an error, not a file without rows.",
+        "leaves the link out of the listing",
+        "backends/filesystems.py",
+        "                        _refuse_broken_link(entry, prefix)\n",
+        "",
+        "unit/backends/test_filesystems.py::test_a_link_to_nothing_is_no_missing_row",
+    ),
+    BrokenRule(
+        "A plain table becomes transactional only if no other table has files in its directory.",
+        "does not look for other tables",
+        "definitions/conversion.py",
+        "        _refuse_shared(now, scope, place)\n",
+        "",
+        "component/definitions/test_alter.py"
+        "::test_nor_does_a_table_become_transactional_that_shares_its_directory",
+    ),
 ]
