@@ -14,6 +14,7 @@ import pytest
 import acidsql
 from acidsql.errors import (
     ConstraintViolationError,
+    SerializationError,
     StreamingConnectionError,
     StreamingError,
     UnsupportedStatementError,
@@ -73,7 +74,8 @@ def test_rows_of_python_do_the_same(session: acidsql.Session) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_a_stream_ends_at_a_null_that_may_not_be(session: acidsql.Session, size: int) -> None:
+def test_a_stream_rejects_a_null_that_may_not_be(session: acidsql.Session, size: int) -> None:
+    """The record, and no other one: the connection goes on."""
     builder = StreamingConnection.builder().table("t").transaction_batch_size(size)
     with builder.connect(session) as connection:
         connection.begin_transaction()
@@ -81,10 +83,10 @@ def test_a_stream_ends_at_a_null_that_may_not_be(session: acidsql.Session, size:
         connection.commit_transaction()
         connection.begin_transaction()
         bad = {"id": None, "v": "b", "n": N, "p": 8}
-        connection.write([{"id": 2, "v": "b", "n": N, "p": 7}, bad])
-        with pytest.raises(ConstraintViolationError, match='constraint "nn"'):
-            connection.commit_transaction()
-    assert [row[-4:] for row in rows(session)] == [(1, "a", None, "7")]
+        with pytest.raises(SerializationError, match='record 2, column "id": it must not be null'):
+            connection.write([{"id": 2, "v": "b", "n": None, "p": 7}, bad])
+        connection.commit_transaction()
+    assert [row[-4:] for row in rows(session)] == [(1, "a", None, "7"), (2, "b", None, "7")]
 
 
 def test_a_constraint_that_is_added_meanwhile_ends_a_stream(session: acidsql.Session) -> None:
