@@ -75,6 +75,7 @@ def test_a_definition_that_was_carried_out(both: OneMetastore, proxy: Proxy, wha
     both.acidsql("INSERT INTO p VALUES (1, 'z'), (2, 'b')")
     # A server that does not know the newest methods has said so before.
     both.acidsql(RENAME_PARTITION.format("z", "a"))
+    both.acidsql("ALTER TABLE p SET TBLPROPERTIES ('note' = 'x')")
     both.acidsql("CREATE VIEW v AS SELECT id FROM p")
     home = both.location("p")
     proxy.lose(method)
