@@ -37,6 +37,7 @@ from acidsql.model.types import (
 from acidsql.orc.calendar import proleptic_days
 from acidsql.orc.footer import SWITCH_DAY
 from acidsql.orc.schema import row_schema
+from acidsql.orc.zones import clock_seconds
 
 _BATCH_ROWS = 10_000
 _BATCH_BYTES = 64 << 20
@@ -230,8 +231,12 @@ class _File:
             zone = ZoneInfo(str(self.zone))
         except (ZoneInfoNotFoundError, ValueError):
             raise self._unknown("a timestamp", f'time zone that is known ("{self.zone}")') from None
-        instant = _EPOCH + dt.timedelta(milliseconds=value)
-        offset = instant.astimezone(zone).utcoffset()
+        try:
+            offset = (_EPOCH + dt.timedelta(milliseconds=value)).astimezone(zone).utcoffset()
+        except OverflowError:
+            # West of Greenwich, the end of the year 9999 is an instant that Python does not know.
+            seconds, rest = divmod(value, 1000)
+            return int(clock_seconds(np.array([seconds]), str(self.zone))[0]) * 1000 + rest
         return value if offset is None else value + offset // dt.timedelta(milliseconds=1)
 
     def _unknown(self, what: str, of: str) -> InvalidValueError:

@@ -212,6 +212,19 @@ def test_times_beyond_what_a_column_holds(zone: str) -> None:
         read(made(schema, [{"c": 1 << 62}], **said), columns("c timestamp"))
 
 
+@pytest.mark.parametrize(
+    ("zone", "ahead_s"), [("America/New_York", -5 * 3600), ("Asia/Tokyo", 9 * 3600)]
+)
+def test_the_last_time_of_all(zone: str, ahead_s: int) -> None:
+    """Many tables have it for "never". Its instant may be one of the year 10000."""
+    last = dt.datetime(9999, 12, 31, 23, 59, 59, 999_000)
+    clock = (last - dt.datetime(1970, 1, 1)) // dt.timedelta(milliseconds=1)
+    schema = {"c": {"type": "long", "logicalType": "timestamp-millis"}}
+    rows = [{"c": clock - 1000 * ahead_s}]
+    stored = made(schema, rows, **{"writer.time.zone": zone})
+    assert read(stored, columns("c timestamp")) == [{"c": last}]
+
+
 def test_times_need_a_zone() -> None:
     """Hive moves what the clock showed from the writer's zone to UTC."""
     kind = {"type": "long", "logicalType": "timestamp-millis"}
