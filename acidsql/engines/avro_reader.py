@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any, BinaryIO
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import fastavro
 import numpy as np
@@ -37,7 +36,7 @@ from acidsql.model.types import (
 from acidsql.orc.calendar import proleptic_days
 from acidsql.orc.footer import SWITCH_DAY
 from acidsql.orc.schema import row_schema
-from acidsql.orc.zones import clock_seconds
+from acidsql.orc.zones import clock_seconds, is_utc, known_zone
 
 _BATCH_ROWS = 10_000
 _BATCH_BYTES = 64 << 20
@@ -46,7 +45,6 @@ _STRUCTURE = ("type", "name", "namespace", "size", "symbols")
 """What a schema says of the bytes, beside what is in it."""
 _EXACTLY = Context(prec=100)
 """More digits than any decimal has: Python's own context would round after 28 of them."""
-_UTC = ("UTC", "Z", "GMT", "Etc/UTC")
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _FIRST_MOVED = -2_208_988_800_000
 """1900-01-01 in milliseconds. Java knows older offsets of zones by other rules than Hive's."""
@@ -217,9 +215,9 @@ class _File:
 
     def time(self, value: int) -> int:
         """Hive moves a timestamp from the writer's time zone to UTC, and back (AvroSerializer)."""
-        if self.zone is None:
+        if not self.zone:
             raise self._unknown("a timestamp", "time zone")
-        if self.zone not in _UTC:
+        if not is_utc(self.zone):
             value = self._moved(value)
         day, rest = divmod(value, MILLISECONDS_PER_DAY)
         return (self.day(day) * MILLISECONDS_PER_DAY + rest) * 1000
@@ -228,8 +226,8 @@ class _File:
         if value < _FIRST_MOVED:
             raise self._unknown("a timestamp before 1900", "way of conversion")
         try:
-            zone = ZoneInfo(str(self.zone))
-        except (ZoneInfoNotFoundError, ValueError):
+            zone = known_zone(str(self.zone))
+        except ValueError:
             raise self._unknown("a timestamp", f'time zone that is known ("{self.zone}")') from None
         try:
             offset = (_EPOCH + dt.timedelta(milliseconds=value)).astimezone(zone).utcoffset()

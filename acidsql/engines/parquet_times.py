@@ -23,7 +23,7 @@ from acidsql.orc.calendar import proleptic, proleptic_days
 from acidsql.orc.damage import naming
 from acidsql.orc.exact import Longs, microseconds
 from acidsql.orc.nested import map_leaves
-from acidsql.orc.zones import clock_seconds, is_zone, mean_clock_seconds
+from acidsql.orc.zones import clock_seconds, is_utc, known_zone, mean_clock_seconds
 from acidsql.ports.storage import Storage
 
 _PROLEPTIC, _ZONE, _LEGACY = (
@@ -34,7 +34,6 @@ _PROLEPTIC, _ZONE, _LEGACY = (
 WRITER = {_PROLEPTIC: b"true", _ZONE: b"UTC", _LEGACY: b"false"}
 """What our files say. Without it, Hive 3 moves timestamps to its own zone, and Hive 4 old dates."""
 
-_UTC = frozenset({"", "UTC", "Z", "GMT", "Etc/UTC", "Etc/GMT"})
 _DAY_S = 86_400
 _TAIL_BYTES = 1 << 16
 
@@ -62,13 +61,15 @@ class ParquetTimes:
         if not any(kind == "INT96" for kind in _physical_types(footer)):
             return cls(julian_days=days)
         zone = said.get(_ZONE, b"").decode(errors="replace")
-        if zone in _UTC:
+        if is_utc(zone):
             return cls(days, by_hive_4)
-        if not is_zone(zone):
+        try:
+            known_zone(zone)
+        except ValueError:
             raise StorageError(
                 f'file "{path}" has timestamps of the time zone "{zone}", which is not known',
                 hint="Install the package tzdata, or let Hive write the rows again in UTC.",
-            )
+            ) from None
         return cls(days, by_hive_4, zone, said.get(_LEGACY) == b"true")
 
     def shown(self, array: Array) -> Array:

@@ -36,13 +36,26 @@ _FIXED = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?(?::?(\d\d))?",
 """Java's names of zones whose clocks are always as much ahead of UTC (java.time.ZoneId)."""
 
 
-def is_zone(zone: str) -> bool:
-    """Whether this is the name of a time zone."""
+_UTC = frozenset({"", "UTC", "Z", "GMT", "Etc/UTC", "Etc/GMT"})
+
+
+def is_utc(zone: str) -> bool:
+    """Whether the clocks that a file names show UTC. They do if it names none."""
+    return zone in _UTC
+
+
+def known_zone(zone: str) -> tzinfo:
+    """The time zone of a name of Java's. ValueError if nobody knows it."""
+    fixed = _FIXED.fullmatch(zone)
     try:
-        _known(zone)
-    except ValueError:
-        return False
-    return True
+        if fixed is None:
+            return ZoneInfo(zone)
+        sign, *parts = fixed.groups(default="0")
+        hours, minutes, seconds = map(int, parts)
+        ahead = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        return timezone(ahead if sign == "+" else -ahead)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f'the time zone "{zone}" is not known') from None
 
 
 def clock_seconds(instants: Longs, zone: str) -> Longs:
@@ -65,7 +78,7 @@ def mean_clock_seconds(instants: Longs, zone: str) -> Longs:
     clocks = clock_seconds(instants, zone)
     old = instants < _FIRST_S
     if old.any():
-        known = _known(zone)
+        known = known_zone(zone)
         found, places = np.unique(instants[old], return_inverse=True)
         years = np.maximum(found, _PYTHONS_FIRST_S)
         offsets = np.array([_offset(known, int(instant)) for instant in years], np.int64)
@@ -88,7 +101,7 @@ def _offsets(zone: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
     The first offset is the one before all of the starts, so there is one more of them.
     """
-    known = _known(zone)
+    known = known_zone(zone)
     last_year = range(_LAST_S - 52 * _WEEK_S, _LAST_S, _WEEK_S)
     starts, offsets = [_FIRST_S], [min(_offset(known, week) for week in last_year)]
     offsets.append(_offset(known, _FIRST_S))
@@ -99,20 +112,6 @@ def _offsets(zone: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             starts.append(_start_of(known, offset, week))
             offsets.append(offset)
     return np.array(starts, np.int64), np.array(offsets, np.int64)
-
-
-def _known(zone: str) -> tzinfo:
-    """The zone of a name. ValueError if nobody knows it."""
-    fixed = _FIXED.fullmatch(zone)
-    try:
-        if fixed is None:
-            return ZoneInfo(zone)
-        sign, *parts = fixed.groups(default="0")
-        hours, minutes, seconds = map(int, parts)
-        ahead = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-        return timezone(ahead if sign == "+" else -ahead)
-    except (KeyError, ValueError, OSError):
-        raise ValueError(f'the time zone "{zone}" is not known') from None
 
 
 def _start_of(zone: tzinfo, offset: int, instant: int) -> int:

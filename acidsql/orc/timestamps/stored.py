@@ -14,14 +14,13 @@ from acidsql.layout.arrow import Array
 from acidsql.orc.calendar import proleptic_days
 from acidsql.orc.exact import Longs, exact, is_exact, microseconds, parts_of
 from acidsql.orc.run_length import Unsigned
-from acidsql.orc.zones import clock_seconds, instant_of
+from acidsql.orc.zones import clock_seconds, instant_of, is_utc
 
 BASE_S = 1_420_070_400
 """2015-01-01 in seconds since 1970: ORC counts seconds from there."""
 
 _MILLISECOND, _SECOND = 10**6, 10**9
 _DAY_S = 86_400
-_NO_ZONE = frozenset({"", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"})
 
 
 def restored(stored: Array, nanos: Unsigned, zone: str, *, julian: bool) -> Array:
@@ -37,10 +36,10 @@ def restored(stored: Array, nanos: Unsigned, zone: str, *, julian: bool) -> Arra
         raise ValueError("a column has more or fewer seconds than nanoseconds")
     fraction = np.zeros(len(nulls), np.int64)
     fraction[~nulls] = decode_nanos(nanos)
-    base = BASE_S if zone in _NO_ZONE else instant_of(BASE_S, zone)
+    base = BASE_S if is_utc(zone) else instant_of(BASE_S, zone)
     seconds = np.asarray(stored.fill_null(0), np.int64) + base
     seconds -= (seconds < 0) & (fraction >= _MILLISECOND)
-    if zone not in _NO_ZONE:
+    if not is_utc(zone):
         seconds = clock_seconds(seconds, zone)
     if julian:
         days, of_day = np.divmod(seconds, _DAY_S)

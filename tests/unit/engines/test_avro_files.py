@@ -213,7 +213,8 @@ def test_times_beyond_what_a_column_holds(zone: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("zone", "ahead_s"), [("America/New_York", -5 * 3600), ("Asia/Tokyo", 9 * 3600)]
+    ("zone", "ahead_s"),
+    [("America/New_York", -5 * 3600), ("Asia/Tokyo", 9 * 3600), ("GMT-03:30", -12_600)],
 )
 def test_the_last_time_of_all(zone: str, ahead_s: int) -> None:
     """Many tables have it for "never". Its instant may be one of the year 10000."""
@@ -236,7 +237,8 @@ def test_times_need_a_zone() -> None:
     moved: Any = [{"a": dt.datetime(2024, 7, 1, 10, 30, 15, 250_000, dt.timezone.utc)}]
     assert read(made({"a": kind}, moved, **berlin), of) == [{"a": clock}]
     old: Any = [{"a": dt.datetime(1899, 12, 31, tzinfo=dt.timezone.utc)}]
-    for rows, said in ((stored, {}), (old, berlin), (stored, {"writer.time.zone": "Mars/One"})):
+    unknown = [{"writer.time.zone": zone} for zone in ("", "Mars/One")]
+    for rows, said in ((stored, {}), (old, berlin), *((stored, zone) for zone in unknown)):
         with pytest.raises(InvalidValueError, match="does not say in which"):
             read(made({"a": kind}, rows, **said), of)
     assert read(made({"a": ["null", kind]}, [{"a": None}]), of) == [{"a": None}]
