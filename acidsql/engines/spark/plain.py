@@ -87,10 +87,11 @@ def scan_rows(
     table = snapshot.table
     partitions = prune_partitions(table, snapshot.partitions, request.predicates)
     selection = select_row_files(snapshot, partitions, txns, storage)
-    if not selection.inserts:
+    files = selection.inserts
+    frames = [*_frames(spark, snapshot, files, storage, kept, request, by_position)]
+    if not frames:
         return Scan(empty_scan(spark, table, request), selection)
-    frames = _frames(spark, snapshot, selection.inserts, storage, kept, request, by_position)
-    rows = all_rows([*frames])
+    rows = all_rows(frames)
     columns = [quote(c.name) for c in table.columns] + partition_values(table, partitions)
     if request.row_id:
         columns.append(f"cast(null as {ROW_ID_TYPE}) as {HiddenColumn.ROW_ID.value}")
@@ -123,7 +124,12 @@ def _frames(
     request: ScanRequest,
     by_position: bool,
 ) -> Iterator[DataFrame]:
-    """The rows of the files as frames of their places and the table's columns."""
+    """The rows of the files as frames of their places and the table's columns.
+
+    There is no frame if there are no files, and there may be none if no file has rows.
+    """
+    if not files:
+        return
     table = snapshot.table
     by_position = _is_by_position(table, by_position)
     reader = NumberedRows(
