@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from acidsql.definitions.create_table import forget_table
+from acidsql.definitions.removal import or_stays
 from acidsql.definitions.table_defaults import DEFAULT_TABLE_TYPE
 from acidsql.definitions.table_places import database_location
-from acidsql.errors import AnalysisError, StorageError
+from acidsql.errors import AnalysisError
 from acidsql.execution.places import Neighbours, chosen_path, reason_to_keep, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -103,20 +105,18 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
         for place, reason in reasons.items():
             if reason is not None:
                 notes.append(f"{place} stays: {reason}.")
-            elif _holds_files(place, scope.storage):
-                notes.append(f"{place} holds files and stays.")
             else:
-                txn.require_open()
-                scope.storage.remove_location(place)
+                notes += or_stays(place, partial(_remove_home, place, txn, scope.storage))
     return Result("drop", message="\n".join(["OK", *notes]))
 
 
-def _holds_files(place: str, storage: Storage) -> bool:
-    """Whether a directory must stay. So it is if it cannot be listed."""
-    try:
-        return bool(storage.list_files(place))
-    except StorageError:
-        return True
+def _remove_home(place: str, txn: OpenTxn, storage: Storage) -> list[str]:
+    """Remove the directory of a dropped database; a line if it holds files, and stays."""
+    if storage.list_files(place):
+        return [f"{place} holds files and stays."]
+    txn.require_open()
+    storage.remove_location(place)
+    return []
 
 
 def database_drop_locks(name: str) -> list[LockComponent]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from acidsql.errors import StorageError
@@ -76,11 +76,16 @@ def remove_place(place: OwnPlace, table: Table, scope: Scope) -> list[str]:
     that a user named, files that no writer of tables makes stay. All files of a plain table stay
     there if they may have been there before the table.
     """
+    return or_stays(place.location, lambda: _remove_place(place, table, scope.storage))
+
+
+def or_stays(location: str, remove: Callable[[], list[str]]) -> list[str]:
+    """What ``remove`` says of a directory; a line with the error if it cannot be removed."""
     try:
-        return _remove_place(place, table, scope.storage)
+        return remove()
     except StorageError as error:
-        _log.warning("could not remove %s", place.location, exc_info=True)
-        return [f"{place.location} stays: {error_line(error)}"]
+        _log.warning("could not remove %s", location, exc_info=True)
+        return [f"{location} stays: {error_line(error)}"]
 
 
 def _remove_place(place: OwnPlace, table: Table, storage: Storage) -> list[str]:

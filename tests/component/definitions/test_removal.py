@@ -87,6 +87,7 @@ def test_a_table_is_dropped_though_its_files_cannot_be_removed(
         assert f"{place} stays: cannot read" in message
         assert "is a link to nothing" in message
         shutil.rmtree(place)
+    assert f"{tmp_path / 'd'} stays: cannot read" in message  # not that it holds files
     assert other.execute("SHOW DATABASES").fetchall() == [("default",)]
 
 
