@@ -66,8 +66,9 @@ def compact(
     by_position = snapshot.table.matches_by_position(by_position)
     if snapshot.table.kind is TableKind.INSERT_ONLY:
         run = run or as_threads(storage)
-        where = (storage, visibility_id, attempt)
-        compact_rows(plan, snapshot, state, *where, run, by_position=by_position)
+        compact_rows(
+            plan, snapshot, state, storage, visibility_id, attempt, run, by_position=by_position
+        )
         return True
     work = Compaction(
         snapshot,
