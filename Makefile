@@ -82,7 +82,7 @@ unit-half:
 	$(UNIT) $(UNIT_HALF) acidsql
 
 unit-other-half:
-	$(UNIT) $(UNIT_HALF:%=--ignore=%) grammar_tests tests/unit
+	$(UNIT) $(UNIT_HALF:%=--ignore=%) grammar_tests tests/unit tests/broken_rules
 
 quick: java .venv/.installed ## Run the unit tests, the stores on SQLite, and each .slt once
 	$(PYTEST) $(BY_TEST) -m "not postgres and not thorough" tests/logic $(UNITS)
