@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from acidsql.grammar.lexer import Kind, Source, Token, UnclosedError, lex
 from acidsql.grammar.replaced import Replaced
+from acidsql.grammar.wall_clocks import written_word
 
 _BEGINNING_MIN = 3
 """Tokens of the shortest beginning of a piece that tells where the piece is."""
@@ -48,7 +49,7 @@ def place_of_piece(
     (1, 12)
     """
     try:
-        wanted = [token.text for token in lex(piece, runs=True)]
+        wanted = [_spelled(token) for token in lex(piece, runs=True)]
     except UnclosedError:
         return None
     source = Source(text, line, column)
@@ -65,12 +66,18 @@ def _places(tokens: Sequence[Token], wanted: Sequence[str]) -> list[Token]:
     places = []
     for index, token in enumerate(tokens):
         end = index + len(wanted)
-        if not wanted or token.text != wanted[0] or [t.text for t in tokens[index:end]] != wanted:
+        if not wanted or [_spelled(t) for t in tokens[index:end]] != wanted:
             continue
         neighbours = [tokens[n].text for n in (index - 1, end) if 0 <= n < len(tokens)]
         if "." not in neighbours:
             places.append(token)
     return places
+
+
+def _spelled(token: Token) -> str:
+    """A token as it is compared: the case of words does not count."""
+    text = written_word(token)
+    return text.upper() if token.kind is Kind.WORD else text
 
 
 def _name(token: Token) -> str | None:

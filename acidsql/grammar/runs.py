@@ -2,7 +2,8 @@
 
 The lexer makes one token of each run, since a statement may have many thousands of constants. A
 constant is plain if its text says its value without more: a number of up to 20 digits before the
-point, a string without a backslash, and, in rows, NULL, TRUE, FALSE and ``DATE '…'``.
+point, a string without a backslash, and, in rows, NULL, TRUE, FALSE, ``DATE '…'`` and
+``TIMESTAMP '…'``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ _DAY = (
     r"|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))"
 )
 """A day that there is. 29 February is left to others, which know the leap years."""
-_CELL = rf"(?:{_NUMBER}|{_STRING}|(?:NULL|TRUE|FALSE)(?!\w)|DATE\s*'{_DAY}')"
+_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{0,5}[1-9])?"
+"""A time as Spark writes it, which a column of texts gets."""
+_CELL = (
+    rf"(?:{_NUMBER}|{_STRING}|(?:NULL|TRUE|FALSE)(?!\w)|DATE\s*'{_DAY}'"
+    rf"|TIMESTAMP\s*'{_DAY} {_TIME}')"
+)
 _ROW = re.compile(rf"\s*\(\s*{_CELL}\s*(?:,\s*{_CELL}\s*)*\)", re.IGNORECASE | re.ASCII)
 _COMMA = re.compile(r"\s*,")
 _ITEM = rf"\s*(?:{_NUMBER}|{_STRING})\s*"
@@ -29,7 +35,7 @@ _ITEMS = re.compile(rf"(?:{_ITEM},){{1,1000}}", re.ASCII)
 _ITEMS_AHEAD = re.compile(rf"(?:{_ITEM},){{{RUN_MIN - 1}}}", re.ASCII)
 _LAST_ITEM = re.compile(rf"{_ITEM}(?=\))", re.ASCII)
 _VALUE = re.compile(
-    rf"(?:DATE\s*)?(?P<string>{_STRING})|(?P<number>{_NUMBER})|[a-z]+",
+    rf"(?:(?:DATE|TIMESTAMP)\s*)?(?P<string>{_STRING})|(?P<number>{_NUMBER})|[a-z]+",
     re.IGNORECASE | re.ASCII,
 )
 

@@ -48,8 +48,8 @@ _CONTROL = "".join(map(chr, range(0x21)))
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date
 
 
-class _NoDateError(ValueError):
-    """``DATE '…'`` of a day that there is not."""
+class _NoTimeError(ValueError):
+    """``DATE '…'`` or ``TIMESTAMP '…'`` of a day or a time that there is not."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(reason)
@@ -70,7 +70,7 @@ def cell_text(
     """
     try:
         value = _value(fragment, arguments)
-    except _NoDateError as error:
+    except _NoTimeError as error:
         raise _misfit(fragment, error.text, kind, column, error) from None
     if value is None:
         return None
@@ -142,22 +142,22 @@ def _literal(node: exp.Expr, arguments: Arguments) -> Literal:
         case exp.Neg():
             return _negated(_literal(node.this, arguments))
         case exp.Cast(this=exp.Literal() as inner):
-            return _typed(inner, node.to)
+            return _typed(node, inner)
         case exp.Placeholder():
             return _argument(arguments, node.name)
     raise NotLiteral
 
 
-def _typed(inner: exp.Literal, kind: exp.DataType) -> Literal:
-    """The value of a literal with a type: ``DATE '…'``, ``1Y``, ``2S``, ``3L`` or ``1.5BD``.
+def _typed(node: exp.Cast, inner: exp.Literal) -> Literal:
+    """The value of a literal with a type: ``DATE '…'``, ``TIMESTAMP '…'``, ``1Y``, ``1.5BD``.
 
     sqlglot makes the CAST of them that has the same value.
     """
-    if kind.this == exp.DType.DATE and inner.is_string and _DATE.fullmatch(inner.name):
-        try:
-            return _date(inner.name)
-        except ValueError as error:
-            raise _NoDateError(inner.name, str(error)) from None
+    kind = node.to
+    if kind.this in _TIMES and inner.is_string:
+        form, read = _TIMES[kind.this]
+        if form.fullmatch(inner.name):
+            return _time(node, read, inner.name)
     if kind.this in _SUFFIXES and not inner.is_string and inner.name.isdigit():
         value = _number(inner.name)
         if value < 1 << _SUFFIXES[kind.this] - 1:
@@ -168,6 +168,16 @@ def _typed(inner: exp.Literal, kind: exp.DataType) -> Literal:
         if len(fraction) <= scale and len(whole.lstrip("0")) <= precision - scale:
             return Decimal(inner.name)
     raise NotLiteral
+
+
+def _time(node: exp.Cast, read: Callable[[str], str], text: str) -> str:
+    """The day or the time that a text names. What becomes of others in a CAST is left to Spark."""
+    try:
+        return read(text)
+    except ValueError as error:
+        if isinstance(node, exp.TryCast):
+            raise NotLiteral from None
+        raise _NoTimeError(text, f"{str(error).capitalize()}.") from None
 
 
 def _precision_and_scale(kind: exp.DataType) -> tuple[int, int]:
@@ -304,11 +314,10 @@ def _date(value: Literal) -> str:
         raise NotLiteral
     if isinstance(value, datetime.date):
         return value.isoformat()
-    match = _DATE.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
         raise NotLiteral
     try:
-        return datetime.date(*map(int, match.groups())).isoformat()
+        return _day(value)
     except ValueError as error:
         raise ValueError(f"{str(error).capitalize()}.") from None
 
@@ -316,17 +325,27 @@ def _date(value: Literal) -> str:
 def _timestamp(value: Literal) -> str:
     if isinstance(value, datetime.datetime):
         return value.isoformat(" ")
-    match = _TIMESTAMP.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
+    if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
         raise NotLiteral
     try:
-        date = datetime.date.fromisoformat(match[1])
-        fraction = (match[3] or ".")[1:].ljust(6, "0")
-        hour, minute, second = map(int, match[2][:8].split(":"))
-        time = datetime.time(hour, minute, second, int(fraction))
-        return datetime.datetime.combine(date, time).isoformat(" ")
+        return _clock(value)
     except ValueError as error:
         raise ValueError(f"{str(error).capitalize()}.") from None
+
+
+def _day(text: str) -> str:
+    """The day that a text of the form `_DATE` names, as Spark writes it."""
+    return datetime.date(*map(int, text.split("-"))).isoformat()
+
+
+def _clock(text: str) -> str:
+    """The time that a text of the form `_TIMESTAMP` names, as Spark writes it."""
+    fraction = text[20:].ljust(6, "0")
+    hour, minute, second = map(int, text[11:19].split(":"))
+    time = datetime.time(hour, minute, second, int(fraction))
+    day = datetime.date.fromisoformat(text[:10])
+    whole = datetime.datetime.combine(day, time).isoformat(" ")
+    return whole.rstrip("0") if time.microsecond else whole
 
 
 def _binary(value: Literal) -> str:
@@ -343,3 +362,10 @@ _SIMPLE: dict[str, Callable[[Literal], str]] = {
     "timestamp": _timestamp,
     "binary": _binary,
 }
+
+_TIMES: dict[exp.DType, tuple[re.Pattern[str], Callable[[str], str]]] = {
+    exp.DType.DATE: (_DATE, _day),
+    exp.DType.TIMESTAMPTZ: (_TIMESTAMP, _clock),
+    exp.DType.TIMESTAMPNTZ: (_TIMESTAMP, _clock),
+}
+"""The types of literals of times, as sqlglot calls them, with the forms that are known here."""

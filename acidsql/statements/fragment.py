@@ -3,7 +3,9 @@
 A query or expression reaches Spark byte for byte as the user wrote it. Only five things in the
 text are replaced: the names of tables, samples of buckets, parameters, stars that must not show
 hidden columns, and CASTs to char(n) and varchar(n), which Spark would take for casts to string.
-Nothing is generated from a syntax tree, so nothing can change the meaning on the way.
+An engine whose timestamps are not wall-clock times also replaces the type of constants of that
+type (`grammar.wall_clocks`). Nothing is generated from a syntax tree, so nothing can change the
+meaning on the way.
 """
 
 from __future__ import annotations

@@ -411,6 +411,14 @@ RULES = [
         "unit/orc/timestamps/test_timestamps.py::test_other_zones_and_calendars",
     ),
     BrokenRule(
+        "A constant of type timestamp is wall-clock time, unless it names a zone.",
+        "also takes one with a zone for wall-clock time",
+        "grammar/wall_clocks.py",
+        "    return _NO_ZONE.fullmatch(string_value(found[0].text)) is not None",
+        "    return True",
+        "unit/grammar/test_wall_clocks.py::test_all_else_stays",
+    ),
+    BrokenRule(
         "Spark's own reader reads timestamps only if all of Spark's JVMs run in UTC.",
         "uses that reader only if none of the JVMs runs in UTC",
         "engines/spark/timestamps.py",

@@ -144,6 +144,14 @@ def test_a_value_that_does_not_fit(kept, text, values):
     refused(*kept, f"INSERT INTO t {keyword}{rows_text}", acidsql.InvalidValueError)
 
 
+@pytest.mark.parametrize("value", ["CAST('2026-02-30' AS date)", "CAST('x' AS int)", "1/0"])
+def test_a_value_that_cannot_be_computed(kept, value):
+    session, directory = kept
+    sql = f"insert into t\n  values (4, {value}, NULL)"
+    error = refused(session, directory, sql, acidsql.errors.InvalidValueError)
+    assert (error.line, error.column) == (2, 3)
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "sql",

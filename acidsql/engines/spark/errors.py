@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from acidsql.engines.spark.causes import Cause, causes
@@ -81,6 +81,7 @@ _WHERE_PARAMETERS = {
     "INVALID_WHERE_CONDITION": "condition",
 }
 """Error conditions → the parameter of the message that has the condition of WHERE."""
+_IN_VALUES = "INVALID_INLINE_TABLE.FAILED_SQL_EXPRESSION_EVALUATION"
 _OVERFLOW = "StackOverflowError"
 _TAKEN_BY_NAME = {
     c.__name__: c
@@ -169,11 +170,16 @@ def clear_error(error: Exception) -> AcidSqlError:
 def _piece_of_where(error: Exception, cause: Cause) -> str | None:
     """The WHERE that Spark blames by an expression only; None for any other error."""
     name = _WHERE_PARAMETERS.get(cause.condition)
-    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
+    parameters = _parameters(error)
     blamed = parameters.get(name, "").strip('"') if name else ""
     if blamed.startswith("(") and blamed.endswith(")"):
         blamed = blamed[1:-1]
     return f"WHERE {blamed}" if blamed else None
+
+
+def _parameters(error: Exception) -> Mapping[str, str]:
+    """What Spark's message names, by Spark's names for it."""
+    return getattr(error, "getMessageParameters", dict)() or {}
 
 
 def _of_chain(error: Exception, chain: Sequence[Cause]) -> AcidSqlError:
@@ -192,13 +198,23 @@ def _of_chain(error: Exception, chain: Sequence[Cause]) -> AcidSqlError:
         return _unbound(error)
     if condition == "UNRESOLVED_ROUTINE":
         return _unknown_function(error)
+    if condition == _IN_VALUES:
+        return _not_computed(error)
     kind = type(error).__name__
     if kind == "ParseException":
         return SqlSyntaxError(first_line(text), hint="Spark could not parse this part.")
     if kind == "AnalysisException":
         code = 10007 if condition == "AMBIGUOUS_REFERENCE" else None
-        return AnalysisError(first_line(text), code=code, hint=_HINTS.get(condition))
+        hint = _HINTS.get(condition) or _hint_of_clock(error)
+        return AnalysisError(first_line(text), code=code, hint=hint)
     return ExecutionError(f"the Spark job failed: {first_line(text)}", detail=_root(chain))
+
+
+def _hint_of_clock(error: Exception) -> str | None:
+    """A hint for a timestamp that is cast to what Spark makes of instants only, like a number."""
+    if _parameters(error).get("srcType") != '"TIMESTAMP_NTZ"':
+        return None
+    return "A timestamp has no zone. CAST(… AS timestamp_ltz) takes it for a time in the session's."
 
 
 def _users_piece(chain: Sequence[Cause]) -> str:
@@ -305,7 +321,7 @@ def _unknown_column(error: Exception) -> ColumnNotFoundError:
 
     By its ``parts`` the session finds the column's place in the text.
     """
-    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
+    parameters = _parameters(error)
     parts = tuple(p.replace("``", "`") for p in _PART.findall(parameters.get("objectName", "")))
     names = parameters.get("proposal", "").split(", ")
     known = [n.replace("`", "") for n in names if n and not _INTERNAL.search(n)]
@@ -326,7 +342,7 @@ def _unknown_function(error: Exception) -> AnalysisError:
     """The error for a function that Spark does not have; a name of Spark's own may be proposed."""
     from pyspark.sql import functions  # noqa: PLC0415 - loaded by then
 
-    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
+    parameters = _parameters(error)
     parts = [p.replace("``", "`") for p in _PART.findall(parameters.get("routineName", ""))]
     near = near_name(parts[-1], functions.__all__) if len(parts) == 1 else None
     return AnalysisError(
@@ -338,9 +354,17 @@ def _unknown_function(error: Exception) -> AnalysisError:
     )
 
 
+def _not_computed(error: Exception) -> InvalidValueError:
+    """The error for a value of VALUES that Spark cannot compute. Spark does not say why."""
+    shown = _parameters(error).get("sqlExpr", "").strip('"')
+    return InvalidValueError(
+        f"a value of VALUES cannot be computed: {shown}",
+        hint="A text that is cast needs the form of the type. TRY_CAST gives NULL for any other.",
+    )
+
+
 def _unbound(error: Exception) -> AnalysisError:
-    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
-    name = parameters.get("name", "")
+    name = _parameters(error).get("name", "")
     mark = f":{name}" if not re.fullmatch(r"_\d+", name) else "?"
     return AnalysisError(
         f"no value for the parameter {mark}",

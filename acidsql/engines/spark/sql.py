@@ -13,6 +13,7 @@ from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_errors
 from acidsql.engines.spark.parameters import bound
 from acidsql.engines.spark.parsed import PREFIX, frame_over, source_name
 from acidsql.engines.spark.settings import by_own_rules
+from acidsql.grammar.wall_clocks import wall_clocks
 from acidsql.plans.sql_text import AnySource, SqlText
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def run_sql(
     spark: SparkSession, text: SqlText, resolve: Resolve, parameters: Mapping[str, Any]
 ) -> DataFrame:
     """The DataFrame of a query. Each source is bound to its frame, not to a name."""
+    text = SqlText.of(*(wall_clocks(p) if isinstance(p, str) else p for p in text.parts))
     frames = {
         part: resolve(part) for part in dict.fromkeys(text.parts) if not isinstance(part, str)
     }

@@ -18,7 +18,8 @@ from acidsql.statements.insert import Insert, ValueList
 from grammar_tests.planning import plan
 
 TABLES = [
-    "t (i int, s string, d decimal(8,2), f double, b boolean, day date) partitioned by (p int)",
+    "t (i int, s string, d decimal(8,2), f double, b boolean, day date, at timestamp)"
+    " partitioned by (p int)",
     "l (i bigint, s string, d decimal(8,2), day date) partitioned by (p int, q string, r date)",
 ]
 NUMBERS = st.one_of(
@@ -30,7 +31,9 @@ STRINGS = st.one_of(
     st.text(st.sampled_from("aé表 ,()'\"\n-;/*")).map(lambda t: f"'{t.replace(chr(39), '')}'"),
     st.sampled_from(['"a\'b"', "''", "'2024-02-29'", "'2024-02-30'", "'12'", "'-1.5'", "'true'"]),
 )
-OTHERS = st.sampled_from(["NULL", "null", "TRUE", "False", "DATE '2024-01-31'", "date'2024-12-01'"])
+TIMES = ["TIMESTAMP '2024-01-31 00:00:59'", "timestamp'2024-12-01 23:59:59.05'"]
+DAYS = ["DATE '2024-01-31'", "date'2024-12-01'"]
+OTHERS = st.sampled_from(["NULL", "null", "TRUE", "False", *DAYS, *TIMES])
 CELLS = st.one_of(NUMBERS, STRINGS, OTHERS)
 
 
@@ -48,7 +51,7 @@ def has_run(sql: str) -> bool:
 
 
 @given(
-    st.sampled_from(["i", "s", "d", "f", "b", "day"]),
+    st.sampled_from(["i", "s", "d", "f", "b", "day", "at"]),
     st.lists(CELLS, min_size=1, max_size=4),
     st.sampled_from([" ", "\n ", ""]),
 )

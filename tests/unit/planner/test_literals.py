@@ -120,6 +120,10 @@ def test_decimals_that_are_no_decimals(number: Decimal) -> None:
         ("DATE '2015-4-3'", "date", "2015-04-03"),
         ("DATE '2015-4-3'", "string", "2015-04-03"),
         ("'2015-4-13'", "date", "2015-04-13"),
+        ("TRY_CAST('2015-4-13' AS date)", "date", "2015-04-13"),
+        ("TIMESTAMP '2015-04-13 23:59:59.500'", "timestamp", "2015-04-13 23:59:59.5"),
+        ("TIMESTAMP '2015-04-13T23:59:50'", "string", "2015-04-13 23:59:50"),
+        ("CAST('2015-04-13 00:00:00.000000' AS timestamp)", "timestamp", "2015-04-13 00:00:00"),
     ],
 )
 def test_literals_with_a_type(sql: str, kind: str, expected: str) -> None:
@@ -130,6 +134,26 @@ def test_literals_with_a_type(sql: str, kind: str, expected: str) -> None:
 def test_a_literal_of_no_day(kind: str) -> None:
     with pytest.raises(InvalidValueError, match=r"'2019-2-29'.*does not fit"):
         text("DATE '2019-2-29'", kind)
+
+
+def test_a_literal_of_no_time() -> None:
+    with pytest.raises(InvalidValueError, match=r"'2019-02-28 24:00:00'.*does not fit"):
+        text("TIMESTAMP '2019-02-28 24:00:00'", "timestamp")
+
+
+@pytest.mark.parametrize("cast", ["CAST", "TRY_CAST"])
+@pytest.mark.parametrize(
+    ("content", "kind"), [("2019-2-29", "date"), ("2019-02-29 00:00:00", "timestamp")]
+)
+def test_spark_says_what_a_cast_of_another_text_is(cast: str, content: str, kind: str) -> None:
+    with pytest.raises(NotLiteral):
+        text(f"{cast}('{content}' AS {kind})", kind)
+
+
+@pytest.mark.parametrize("sql", ["TIMESTAMP '2019-02-28 10:00:00Z'", "TIMESTAMP '2019-02-28'"])
+def test_spark_reads_other_times(sql: str) -> None:
+    with pytest.raises(NotLiteral):
+        text(sql, "timestamp")
 
 
 @pytest.mark.parametrize("sign", ["", "-"])
