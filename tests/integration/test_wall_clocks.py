@@ -98,4 +98,4 @@ def test_where_spark_wants_an_instant(session: acidsql.Session) -> None:
         session.execute(f"SELECT CAST({noon} AS bigint)")
     assert caught.value.column == 8
     text = f"SELECT CAST(CAST({noon} AS timestamp_ltz) AS bigint), unix_timestamp({noon})"
-    assert session.execute(text).fetchall() == [(12 * 3600, 12 * 3600)]
+    assert session.execute(text).fetchall() == [(12 * 3600, 13 * 3600)]
