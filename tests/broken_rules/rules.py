@@ -462,7 +462,7 @@ RULES = [
     BrokenRule(
         "No row of a stream is written below a base that hides it.",
         "does not look for such a base when a transaction begins",
-        "streaming/connection.py",
+        "streaming/batches.py",
         "            if by is None:\n",
         "            if True:\n",
         "unit/streaming/test_connection.py::test_an_overwrite_hides_no_later_rows_of_a_batch",

@@ -171,7 +171,7 @@ class Streams(RuleBasedStateMachine):
     @rule(stream=streams)
     def time_out(self, stream: Stream) -> None:
         """The transactions of a stream are ended by others, as after a long silence."""
-        batch = stream.connection._batch
+        batch = stream.connection._batches._batch
         if batch is not None and batch.remaining:
             self.store.abort_txns(batch.txn_ids[batch._at :])
             stream.dead = True

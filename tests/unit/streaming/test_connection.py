@@ -40,7 +40,7 @@ from acidsql.errors import (
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
 from acidsql.streaming import StreamingConnection, StrictDelimitedInputWriter, single_records
-from acidsql.streaming import connection as module
+from acidsql.streaming import batches as module
 from acidsql.txn.entities import LockComponent, LockType, TxnState
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
