@@ -33,6 +33,8 @@ CALLS: dict[str, tuple[str, str, dict[str, list[Any]]]] = {
     "create view": ("create_table", "CREATE VIEW q AS SELECT id FROM p", {"q": IDS}),
     "rename view": ("alter_table", "ALTER VIEW v RENAME TO q", {"q": IDS}),
     "drop view": ("drop_table", "DROP VIEW v", {"p": ROWS}),
+    "create database": ("create_database", "CREATE DATABASE {}_two", {}),
+    "drop database": ("drop_database", "DROP DATABASE {}_one", {}),
 }  # fmt: skip
 """A method whose answer is lost, the statement that calls it, and what is there afterwards."""
 
@@ -77,9 +79,10 @@ def test_a_definition_that_was_carried_out(both: OneMetastore, proxy: Proxy, wha
     both.acidsql(RENAME_PARTITION.format("z", "a"))
     both.acidsql("ALTER TABLE p SET TBLPROPERTIES ('note' = 'x')")
     both.acidsql("CREATE VIEW v AS SELECT id FROM p")
+    both.acidsql(f"CREATE DATABASE {both.database}_one")
     home = both.location("p")
     proxy.lose(method)
-    both.acidsql(sql)
+    both.acidsql(sql.format(both.database))
     for name, expected in rows.items():
         assert both.acidsql(f"SELECT * FROM {name} ORDER BY 1") == expected
     assert home.exists() == (what not in ("rename", "drop"))
