@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -125,29 +125,37 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
             cascade = bool(struct.partitionKeys) and changes_columns
             # Others may commit rows before the old definition is put back, so its statistics go.
             _remove_statistics(before)
-            with self._changed_constraints(table, anew=changes_columns):
+            if table.external:
                 # Noted first: a server may fail after it has changed the table, in a listener.
                 self._undo.by(self._put_back, table.name, before, cascade)
                 self._alter(table.name, struct, cascade)
+            else:
+                self._alter_constrained(table, struct, before, cascade, anew=changes_columns)
 
-    @contextmanager
-    def _changed_constraints(self, table: Table, *, anew: bool) -> Iterator[None]:
-        """Change the table in the ``with`` block; it has its constraints afterwards.
+    def _alter_constrained(
+        self, table: Table, struct: Struct, before: Struct, cascade: bool, *, anew: bool
+    ) -> None:
+        """Replace a table; it has the constraints of ``table`` afterwards.
 
         When a column changes, Hive 4 forgets constraints of the column, and Hive 3.1 the columns of
         all constraints. So they are dropped before, and made ``anew``.
         """
-        if table.external:
-            yield
-            return
         name, set_constraints = table.name, self._constraints.set
         there = self._constraints.of(name)
         kept = () if anew else there
         refuse_own_key(name, table.constraints, kept)
-        self._undo.by(set_constraints, name, there)
+
+        def take_back() -> None:
+            set_constraints(name, kept)
+            try:
+                self._put_back(name, before, cascade)
+            finally:  # a server makes no type narrower
+                is_back = self._require(name).sd.cols == before.sd.cols
+                set_constraints(name, there if is_back else table.constraints)
+
+        self._undo.by(take_back)
         set_constraints(name, kept)
-        yield
-        self._undo.by(set_constraints, name, kept)
+        self._alter(name, struct, cascade)
         set_constraints(name, table.constraints)
 
     def _put_back(self, name: TableName, before: Struct, cascade: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.errors import NoSuchObjectError, UnknownMethodError
 from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.lost_answers import looked_at
 from acidsql.backends.metastore.sense import given
 from acidsql.errors import SqlError, UnsupportedStatementError
 from acidsql.grammar.called import called
@@ -82,17 +83,23 @@ class ConstraintCalls:
         before = self.of(name)
         for constraint in before:
             if constraint not in wanted:
-                request = hms.DropConstraintRequest(
-                    name.database, name.table, constraint.name, _CATALOG
-                )
-                self._client.call("drop_constraint", request, repeatable=False)
+                self._drop(name, constraint)
         for constraint in wanted:
             if constraint not in before:
                 self._add(name, constraint)
 
+    def _drop(self, name: TableName, constraint: Constraint) -> None:
+        request = hms.DropConstraintRequest(name.database, name.table, constraint.name, _CATALOG)
+        with looked_at(lambda: not self._has(name, constraint), NoSuchObjectError):
+            self._client.call("drop_constraint", request)
+
     def _add(self, name: TableName, constraint: Constraint) -> None:
         method, request = _ADDED[constraint.kind](list(_structs(name, constraint)))
-        self._client.call(method, request, repeatable=False)
+        with looked_at(lambda: self._has(name, constraint)):
+            self._client.call(method, request)
+
+    def _has(self, name: TableName, constraint: Constraint) -> bool:
+        return any(there.name == constraint.name for there in self.of(name))
 
 
 def constraint_fields(table: Table) -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
-"""Calls that may not be made twice. If the answer to one is lost, we look what it has done."""
+"""Calls that fail if they are made twice. If an answer is lost, we look what the call has done."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def looked_at(is_done: Callable[[], bool]) -> Iterator[None]:
+def looked_at(is_done: Callable[[], bool], *errors: type[AcidSqlError]) -> Iterator[None]:
     """A block with such a call. The call's error is raised unless ``is_done`` finds the change.
 
-    A server may also fail after the change, as in one of its listeners (MetaException).
+    A server may also fail after the change, as in one of its listeners (MetaException). ``errors``
+    are those of a call that may be made twice, if the first one was carried out.
     """
+    doubtful: tuple[type[AcidSqlError], ...] = (LostAnswerError, MetaError, *errors)
     try:
         yield
-    except (LostAnswerError, MetaError):
+    except doubtful:
         with suppress(AcidSqlError):
             if is_done():
                 _log.warning("carried out, though the answer was lost", exc_info=True)

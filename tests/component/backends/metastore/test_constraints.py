@@ -10,11 +10,13 @@ import pytest
 
 from acidsql.backends.metastore import MetastoreStore
 from acidsql.backends.metastore.idl import hms
-from acidsql.errors import UnsupportedStatementError
+from acidsql.errors import TxnAbortedError, UnsupportedStatementError
 from acidsql.model.constraint import Constraint, ConstraintKind
+from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
-from acidsql.model.table import Table
-from tests.component.backends.metastore.server import FakeMetastore
+from acidsql.model.table import Column, Table
+from acidsql.model.types import parse_type
+from tests.component.backends.metastore.server import FakeMetastore, HangUpError
 from tests.component.backends.metastore.test_catalog import TABLE, T, Tables
 
 STATE = (True, False, True)
@@ -267,6 +269,81 @@ def test_constraints_of_a_renamed_column_are_dropped_before_and_added_after(
         "drop_constraint", "drop_constraint", "alter_table_req",
         "add_unique_constraint", "add_not_null_constraint",
     ]  # fmt: skip
+    assert store.table(T).constraints == renamed
+
+
+class LosesAnswers(Constraints):
+    """Hangs up when a constraint is dropped or added for the first time: before the change or after
+    it. A call that is made again fails if the first one was carried out.
+    """
+
+    def __init__(self, *, after: bool) -> None:
+        super().__init__()
+        self.after = after
+        self.lost: set[str] = set()
+
+    def _lose(self, what: str, change: Callable[[], None]) -> None:
+        if what in self.lost:
+            change()
+            return
+        self.lost.add(what)
+        if self.after:
+            change()
+        raise HangUpError
+
+    def drop_constraint(self, request: Any) -> None:
+        def drop() -> None:
+            if request.constraintname in self.dropped:
+                raise hms.NoSuchObjectException(message="gone")
+            super(LosesAnswers, self).drop_constraint(request)
+
+        self._lose(f"drop {request.constraintname}", drop)
+
+    def adding(self, field: str, of_request: str) -> Callable[[Any], None]:
+        def add(structs: list[Any]) -> None:
+            if self.kept.get(field):
+                raise hms.MetaException(message="Constraint name already exists")
+            self.add(field, structs)
+
+        return lambda request: self._lose(f"add {field}", lambda: add(getattr(request, of_request)))
+
+
+@pytest.mark.parametrize("after", [True, False])
+def test_a_lost_answer_loses_no_constraint(metastore: Open, after: bool) -> None:
+    kept = LosesAnswers(after=after)
+    handlers = {"alter_table_req": lambda _: hms.AlterTableResponse(), **kept.of_hive4}
+    _, store = metastore(**handlers)
+    store.create_table(replace(TABLE, constraints=(UNIQUE, NOT_NULL)))
+    renamed = tuple(replace(c, columns=("key",)) for c in (UNIQUE, NOT_NULL))
+    new = replace(TABLE.columns[0], name="key")
+    store.alter_table(replace(store.table(T), columns=(new,), constraints=renamed))
+    assert store.table(T).constraints == renamed
+    assert len(kept.lost) == 4
+
+
+def test_what_cannot_be_taken_back_keeps_its_constraints(metastore: Open) -> None:
+    """Hive makes no type narrower (hive.metastore.disallow.incompatible.col.type.changes)."""
+    kept = Constraints()
+    tables = Tables()
+
+    def alter(request: Any) -> Any:
+        if request.table.sd.cols[0].type == "int":
+            raise hms.InvalidOperationException(message="incompatible types")
+        tables.table = request.table
+        return hms.AlterTableResponse()
+
+    def commit(request: Any) -> None:
+        if request.txnid == 1:
+            raise hms.TxnAbortedException(message="Transaction txnid:1 already aborted")
+
+    handlers = {**tables.handlers, **kept.of_hive4, "heartbeat": lambda _: None}
+    _, store = metastore(**{**handlers, "alter_table_req": alter, "commit_txn": commit})
+    store.create_table(replace(TABLE, constraints=(UNIQUE, NOT_NULL)))
+    renamed = tuple(replace(c, columns=("key",)) for c in (UNIQUE, NOT_NULL))
+    wider = Column("key", parse_type("bigint"))
+    with pytest.raises(TxnAbortedError), store.committing(TxnId(1)):
+        store.alter_table(replace(store.table(T), columns=(wider,), constraints=renamed))
+    assert store.table(T).columns == (wider,)
     assert store.table(T).constraints == renamed
 
 
