@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from acidsql.definitions.partition import altering, move, undoing
+from acidsql.definitions.partition import altering, keeps, move, undoing
 from acidsql.definitions.table_kind import (
     TRANSACTIONAL,
     TRANSACTIONAL_PROPERTIES,
@@ -30,6 +30,7 @@ from acidsql.layout.dir_names import DeltaDir, lies_hidden
 from acidsql.layout.history import ORIGINAL_WRITE_IDS, history
 from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.ids import StatementId, WriteId
+from acidsql.model.names import TableName
 from acidsql.model.table import POSITIONAL_EVOLUTION, FileFormat, Table, TableKind
 from acidsql.orc.evolution import matched
 from acidsql.orc.footer import read_tail
@@ -128,7 +129,7 @@ def _in_order(table: Table, path: str, scope: Scope) -> bool:
 
 
 def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
-    write_id = txn.write_id(table.name)
+    write_id = _committed_write_id(table.name, scope)
     delta = DeltaDir(write_id, WriteId(write_id), StatementId(0)).name
     files = [
         (location, file)
@@ -139,12 +140,27 @@ def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
     if table.format is FileFormat.ORC:
         paths = (f"{location}/{file.path}" for location, file in files if file.size)
         table = _matching_as_before(table, paths, scope)
-    with undoing() as undo:
+
+    def is_converted() -> bool:
+        return scope.store.table(table.name).kind is not TableKind.PLAIN
+
+    # The rows of a plain table are those of all files below it, so none is lost if it stays one.
+    with undoing(lambda: keeps(scope, is_converted, unless_told=True)) as undo:
         for location, file in files:
             moved = f"{location}/{delta}/{file.path}"
             move(f"{location}/{file.path}", moved, scope.storage, undo)
         with scope.committing(txn):
             scope.store.alter_table(table.remade(txn.txn_id))
+
+
+def _committed_write_id(name: TableName, scope: Scope) -> WriteId:
+    """A write id that counts whatever becomes of the conversion.
+
+    A Hive Metastore may keep the converted table although the transaction of the conversion ends
+    without a commit. Then the cleaner would remove the files of the transaction's write id.
+    """
+    with scope.transaction() as first:
+        return first.write_id(name)
 
 
 def _locations(table: Table, scope: Scope) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from acidsql.definitions.adoption import Adoption, adopt
@@ -162,7 +162,12 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
             )
         location = target if moves else source
         clear_default_places(table, [Partition(new, location)], scope)
-        with undoing() as undo:
+
+        def is_renamed() -> bool:
+            names = scope.store.partition_names(table.name)
+            return new in names and old not in names
+
+        with undoing(lambda: keeps(scope, is_renamed)) as undo:
             if location != source:
                 require_present(source, table.name, scope.storage)
                 move(source, target, scope.storage, undo)
@@ -224,10 +229,11 @@ def alter_locks(table: Table) -> list[LockComponent]:
 
 
 @contextlib.contextmanager
-def undoing() -> Iterator[contextlib.ExitStack]:
+def undoing(is_kept: Callable[[], bool] = lambda: False) -> Iterator[contextlib.ExitStack]:
     """The steps that undo what the block has done if it fails.
 
-    They are left out where the block's commit may have been carried out.
+    They are left out where the block's commit may have been carried out, or where the store's
+    change ``is_kept``.
     """
     with contextlib.ExitStack() as undo:
         try:
@@ -235,7 +241,24 @@ def undoing() -> Iterator[contextlib.ExitStack]:
         except CommitStateUnknownError:
             undo.pop_all()
             raise
+        except BaseException:
+            if is_kept():
+                undo.pop_all()
+            raise
         undo.pop_all()
+
+
+def keeps(scope: Scope, is_changed: Callable[[], bool], *, unless_told: bool = False) -> bool:
+    """Whether the store has kept a change whose block has failed.
+
+    A Hive Metastore may fail to take it back. ``unless_told`` is the answer if it says nothing.
+    """
+    if scope.store.commits_in_one_step:
+        return False
+    try:
+        return is_changed()
+    except AcidSqlError:
+        return unless_told
 
 
 def move(source: str, target: str, storage: Storage, undo: contextlib.ExitStack) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from acidsql.definitions.create_table import creation_locks, new_table_name
-from acidsql.definitions.partition import move, undoing
+from acidsql.definitions.partition import keeps, move, undoing
 from acidsql.definitions.table_places import database_location
 from acidsql.errors import AnalysisError
 from acidsql.execution.result import Result
@@ -43,7 +43,11 @@ def rename_table(statement: RenameTable, scope: Scope, *, is_temporary: bool = F
                 f"New location for this table {name} already exists : {target}",
                 hint="Move what is there elsewhere, or remove it.",
             )
-        with undoing() as undo:
+
+        def is_renamed() -> bool:
+            return is_taken(scope.store, name) and not is_taken(scope.store, table.name)
+
+        with undoing(lambda: keeps(scope, is_renamed)) as undo:
             if moves:
                 require_present(now.location, now.name, scope.storage)
                 move(now.location, target, scope.storage, undo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.compactions import MetastoreCompactions
 from acidsql.backends.metastore.sense import with_telling_verbs
 from acidsql.backends.metastore.url import Place
+from acidsql.errors import CommitStateUnknownError
 from acidsql.model.ids import NO_TXN, TxnId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.ports.catalog import Catalog
@@ -19,7 +21,9 @@ from acidsql.txn.commit import commit
 from acidsql.txn.entities import LockComponent, LockType, Reached, Written
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.transaction import TxnOpener, transaction
+from acidsql.txn.transaction import OpenTxn, TxnOpener, transaction
+
+_log = logging.getLogger(__name__)
 
 _DEFINITIONS = "acidsql.definitions"
 """A database that exists only in locks, like Hive's "globallocks". No real name has a dot.
@@ -103,9 +107,25 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         lock = LockComponent(
             LockType.EXCLUSIVE, _DEFINITIONS, table.database, named, transactional=False
         )
-        with transaction(self._open()) as txn:
+        with self._released(self._open()) as txn:
             txn.lock([lock])
             yield
+
+    @contextmanager
+    def _released(self, txn: OpenTxn) -> Iterator[OpenTxn]:
+        """`transaction` without CommitStateUnknownError: the definition that was locked is changed.
+
+        The lock ends at the latest when its transaction times out.
+        """
+        done = False
+        try:
+            with transaction(txn):
+                yield txn
+                done = True
+        except CommitStateUnknownError:
+            if not done:
+                raise
+            _log.warning("a lock may stay for a while", extra={"txn_id": txn.txn_id}, exc_info=True)
 
     def oldest_needed(self) -> TxnId:
         """0: Thrift does not tell what open transactions have seen."""

@@ -86,6 +86,48 @@ def test_the_files_of_a_converted_table(
     assert files == ["delta_0000001_0000001_0000"]
 
 
+def keep_the_change(session: Session, patch: pytest.MonkeyPatch) -> None:
+    """The store does not commit in one step, and fails to take back what it has done."""
+
+    @contextmanager
+    def committing(*_: Any) -> Iterator[None]:
+        yield
+        raise StorageError("the store is gone")
+
+    patch.setattr(session._store, "commits_in_one_step", False)
+    patch.setattr(session._store, "committing", committing)
+
+
+@pytest.mark.parametrize("sql", [sql for sql in AFTER if "RENAME" in sql])
+def test_a_directory_stays_where_the_catalog_says(
+    tables: Session, sql: str, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as patch:
+        keep_the_change(tables, patch)
+        with pytest.raises(StorageError, match="the store is gone"):
+            tables.execute(sql)
+    name, rows = AFTER[sql]
+    assert sorted(check_table(tables._store, TableName("default", name))) == rows
+
+
+def test_a_conversion_that_stays_without_a_commit_keeps_the_rows(
+    session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    session.execute("CREATE TABLE t (a int) TBLPROPERTIES ('transactional' = 'false')")
+    session.insert("t", {"a": [1, 2]})
+    with monkeypatch.context() as patch:
+        keep_the_change(session, patch)
+        with pytest.raises(StorageError, match="the store is gone"):
+            session.execute(f"ALTER TABLE t SET TBLPROPERTIES ({INSERT_ONLY})")
+    store, name = session._store, TableName("default", "t")
+    assert store.table(name).kind is TableKind.INSERT_ONLY
+    files = [path.parent.name for path in (tmp_path / "w" / "t").rglob("0*")]
+    assert files == ["delta_0000001_0000001_0000"]
+    session.run_cleaner()
+    write_ids = store.valid_write_ids([name], store.valid_txns())[name]
+    assert (write_ids.high_watermark, *write_ids.open, *write_ids.aborted) == (1,)
+
+
 def test_what_the_store_has_not_carried_out_is_undone(
     tables: Session, monkeypatch: pytest.MonkeyPatch
 ):

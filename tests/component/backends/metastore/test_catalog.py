@@ -413,6 +413,24 @@ def test_places_are_those_of_tables_near_by(metastore: Open) -> None:
     assert list(store.places("/elsewhere/new")) == [own, other]
 
 
+def test_a_change_stands_though_the_end_of_its_lock_is_unknown(metastore: Open) -> None:
+    """It is not the statement's own commit that nobody answers."""
+    altered: list[Any] = []
+
+    def commit(request: Any) -> None:
+        raise HangUpError
+
+    handlers = {
+        **Tables().handlers,
+        "alter_table_req": lambda r: altered.append(r.table) or hms.AlterTableResponse(),
+        "commit_txn": commit,
+    }
+    server, store = metastore(**handlers)
+    store.alter_table(replace(TABLE, comment="new"))
+    assert [t.parameters["comment"] for t in altered] == ["new"]
+    assert server.names.count("commit_txn") > 1
+
+
 def define_two(store: MetastoreStore) -> None:
     with store.committing(TxnId(1)):
         store.alter_table(replace(TABLE, comment="new"))
