@@ -49,6 +49,7 @@ from acidsql.statements.create_table import (
 )
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.view import DropMaterializedView
+from acidsql.txn.commit import unless_done
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
@@ -221,8 +222,10 @@ def forget_table(
     own, notes = divide(places_of(table, scope), neighbours, doomed)
     # If we die before the end, a later table may be made over the files that stay.
     remove_leftovers(table, [place.location for place in own], scope)
-    with scope.store.while_open(txn.txn_id):
-        scope.store.drop_table(table.name)
+    name = table.name
+    is_gone = unless_done(lambda: scope.store.find_table(name) is None)
+    with is_gone, scope.store.while_open(txn.txn_id):
+        scope.store.drop_table(name)
     if not table.owns_files:
         return []
     for place in own:

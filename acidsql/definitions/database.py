@@ -21,6 +21,7 @@ from acidsql.model.naming import Named, database_path, refuse_name
 from acidsql.ports.catalog import Database, is_default_database
 from acidsql.ports.storage import Storage
 from acidsql.statements.database import CreateDatabase, DropDatabase, SetDatabaseProperties
+from acidsql.txn.commit import unless_done
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
@@ -62,8 +63,15 @@ def make_database(database: Database, scope: Scope) -> None:
         )
     if name not in scope.store.databases():
         refuse_place(location, scope, name)
-    scope.store.create_database(replace(database, location=location))
+    database = replace(database, location=location)
+    with unless_done(lambda: _is_made(database, scope)):
+        scope.store.create_database(database)
     scope.storage.make_directory(location)
+
+
+def _is_made(wanted: Database, scope: Scope) -> bool:
+    found = scope.store.database(wanted.name)
+    return (found.location, found.owner) == (wanted.location, wanted.owner)
 
 
 def set_database_properties(statement: SetDatabaseProperties, scope: Scope) -> Result:
@@ -100,7 +108,8 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
             place: reason_to_keep(place, neighbours, database=name)
             for place in sorted({database.location, database.managed_location or database.location})
         }
-        with scope.store.while_open(txn.txn_id):
+        is_gone = unless_done(lambda: name not in scope.store.databases())
+        with is_gone, scope.store.while_open(txn.txn_id):
             scope.store.drop_database(name)
         for place, reason in reasons.items():
             if reason is not None:
@@ -124,6 +133,10 @@ def database_drop_locks(name: str) -> list[LockComponent]:
     return lock_components([Access(name, None, Operation.DROP)])
 
 
+def _has_no_view(name: TableName, scope: Scope) -> bool:
+    return scope.store.find_view(name) is None
+
+
 def _drop_tables(name: str, scope: Scope, txn: OpenTxn, neighbours: Neighbours) -> list[str]:
     if name == DEFAULT_DATABASE:
         raise is_default_database()
@@ -132,6 +145,8 @@ def _drop_tables(name: str, scope: Scope, txn: OpenTxn, neighbours: Neighbours) 
     tables = [scope.store.table(TableName(name, table)) for table in scope.store.tables(name)]
     names = {table.name for table in tables}
     for view in scope.store.views(name):
-        with scope.store.while_open(txn.txn_id):
-            scope.store.drop_view(TableName(name, view))
+        full = TableName(name, view)
+        is_gone = unless_done(partial(_has_no_view, full, scope))
+        with is_gone, scope.store.while_open(txn.txn_id):
+            scope.store.drop_view(full)
     return [n for table in tables for n in forget_table(table, scope, txn, neighbours, names)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from acidsql.errors import (
+    AcidSqlError,
     CommitStateUnknownError,
     InternalError,
     NoSuchTxnError,
@@ -66,6 +67,22 @@ def answer_asked_for(txn_id: TxnId, require_open: Callable[[TxnId], None]) -> It
             raise _unknown(txn_id, again) from error
         else:
             raise
+
+
+@contextmanager
+def unless_done(is_done: Callable[[], bool]) -> Iterator[None]:
+    """A block that changes the store in a step of its own, which commits no transaction.
+
+    If its answer is lost, the block's error is raised unless ``is_done`` finds the change.
+    """
+    try:
+        yield
+    except _ANSWER_LOST:
+        with suppress(AcidSqlError):
+            if is_done():
+                _log.warning("carried out, though the answer was lost", exc_info=True)
+                return
+        raise
 
 
 def _unknown(txn_id: TxnId, error: Exception) -> CommitStateUnknownError:

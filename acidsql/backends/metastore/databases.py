@@ -16,7 +16,6 @@ from acidsql.backends.metastore.errors import (
 )
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
-from acidsql.backends.metastore.lost_answers import looked_at
 from acidsql.backends.metastore.sense import given
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.naming import Named, refuse_name
@@ -81,11 +80,6 @@ def database_to(database: Database) -> Any:
     )
 
 
-def _shape(struct: Any) -> tuple[object, ...]:
-    noted = (struct.description or "", struct.ownerName or "", dict(struct.parameters or {}))
-    return (place_of(struct.locationUri), *noted)
-
-
 class MetastoreDatabases:
     """The verbs of `Catalog` about databases."""
 
@@ -100,16 +94,10 @@ class MetastoreDatabases:
 
     def create_database(self, database: Database) -> None:
         refuse_name(database.name.lower(), Named.DATABASE)
-        wanted = database_to(database)
         try:
-            with looked_at(lambda: self._is_made(wanted)):
-                self._client.call("create_database", wanted, repeatable=False)
+            self._client.call("create_database", database_to(database), repeatable=False)
         except AlreadyThereError:
             raise database_exists(database.name.lower()) from None
-
-    def _is_made(self, wanted: Any) -> bool:
-        """Whether the Database that is there is the one that a call was to make."""
-        return _shape(self._client.call("get_database", wanted.name)) == _shape(wanted)
 
     def drop_database(self, name: str) -> None:
         name = name.lower()
@@ -119,8 +107,7 @@ class MetastoreDatabases:
         if tables:
             raise is_not_empty(name, tables)
         try:
-            with looked_at(lambda: name not in self.databases()):
-                self._client.call("drop_database", name, False, False, repeatable=False)
+            self._client.call("drop_database", name, False, False, repeatable=False)
         except NoSuchObjectError:
             raise database_not_found(name) from None
 

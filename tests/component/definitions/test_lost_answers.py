@@ -11,7 +11,9 @@ import pytest
 
 from acidsql.errors import CommitStateUnknownError, StorageError
 from acidsql.model.names import TableName
-from acidsql.model.table import TableKind
+from acidsql.model.table import Column, TableKind
+from acidsql.model.types import parse_type
+from acidsql.model.view import View
 from acidsql.session.session import Session
 from tests.checks import check_table
 
@@ -84,6 +86,37 @@ def test_the_files_of_a_converted_table(
     assert table.kind is TableKind.INSERT_ONLY
     files = [path.parent.name for path in (tmp_path / "w" / "t").rglob("0*")]
     assert files == ["delta_0000001_0000001_0000"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["DROP TABLE t", "CREATE DATABASE d", "DROP DATABASE one", "DROP DATABASE one CASCADE"],
+)
+def test_a_step_of_its_own_is_looked_at(
+    tables: Session, sql: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    store: Any = tables._store
+    tables.execute("CREATE DATABASE one")
+    if "CASCADE" in sql:
+        column = Column("a", parse_type("int"))
+        store.create_view(View(TableName("one", "v"), (column,), "SELECT 1 AS a", "SELECT 1 AS a"))
+    create, while_open = store.create_database, store.while_open
+
+    def created(*args: Any) -> None:
+        create(*args)
+        raise StorageError("the connection is lost")
+
+    @contextmanager
+    def opened(*args: Any) -> Iterator[None]:
+        with while_open(*args):
+            yield
+        raise StorageError("the connection is lost")
+
+    monkeypatch.setattr(store, "create_database", created)
+    monkeypatch.setattr(store, "while_open", opened)
+    tables.execute(sql)
+    directory = {"DROP TABLE t": "t", "CREATE DATABASE d": "d.db"}.get(sql, "one.db")
+    assert (tmp_path / "w" / directory).exists() == sql.startswith("CREATE")
 
 
 def keep_the_change(session: Session, patch: pytest.MonkeyPatch) -> None:

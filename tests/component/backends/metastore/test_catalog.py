@@ -22,7 +22,6 @@ from acidsql.errors import (
     DatabaseNotFoundError,
     PartitionExistsError,
     PartitionNotFoundError,
-    StorageError,
     TableExistsError,
     TableNotFoundError,
     TxnAbortedError,
@@ -229,43 +228,6 @@ def test_databases_that_stay(metastore: Open) -> None:
     with pytest.raises(AnalysisError, match="cannot be dropped"):
         store.drop_database("default")
     assert "drop_database" not in server.names
-
-
-def test_databases_whose_answer_is_lost(metastore: Open) -> None:
-    """The server has carried the call out, or not."""
-    there: dict[str, Any] = {}
-
-    def create(database: Any) -> None:
-        if database.name != "never":
-            there[database.name] = database
-        raise HangUpError
-
-    def drop(name: str, *_: Any) -> None:
-        if name != "stays":
-            del there[name]
-        raise HangUpError
-
-    def get(name: str) -> Any:
-        if name not in there:
-            raise hms.NoSuchObjectException(message=f"no {name}")
-        return there[name]
-
-    _, store = metastore(
-        get_config_value=lambda name, default: default,
-        get_all_databases=lambda: list(there),
-        get_all_tables=lambda name: [],
-        get_database=get,
-        create_database=create,
-        drop_database=drop,
-    )
-    for name in ("sales", "stays"):
-        store.create_database(Database(name, f"/{name}", "ours", "ann", parameters={"a": "1"}))
-    with pytest.raises(StorageError, match="did not answer to create_database"):
-        store.create_database(Database("never", "/never"))
-    store.drop_database("Sales")
-    with pytest.raises(StorageError, match="did not answer to drop_database"):
-        store.drop_database("stays")
-    assert store.databases() == ["stays"]
 
 
 def test_a_server_of_hive_3(metastore: Open) -> None:
