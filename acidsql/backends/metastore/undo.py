@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from acidsql.errors import CommitStateUnknownError
+from acidsql.errors import AcidSqlError, CommitStateUnknownError
 
 _log = logging.getLogger(__name__)
+
+_NOT_UNDONE = "Not all that had been changed before could be taken back: see what is there."
 
 
 class Undo:
@@ -28,29 +30,38 @@ class Undo:
     def unless_done(self) -> Iterator[None]:
         """On an exception inside the ``with`` block, run the steps noted there, the last first.
 
-        Not on a CommitStateUnknownError: the changes may belong to a committed transaction.
+        Not on a CommitStateUnknownError: the changes may belong to a committed transaction. The
+        exception says so if a step has failed.
         """
-        with ExitStack() as stack:
-            self._local.stack = stack
-            try:
-                yield
-                stack.pop_all()
-            except CommitStateUnknownError:
-                stack.pop_all()
-                raise
-            finally:
-                self._local.stack = None
+        failed: list[Exception] = []
+        self._local.failed = failed
+        try:
+            with ExitStack() as stack:
+                self._local.stack = stack
+                try:
+                    yield
+                    stack.pop_all()
+                except CommitStateUnknownError:
+                    stack.pop_all()
+                    raise
+                finally:
+                    self._local.stack = None
+        except AcidSqlError as error:
+            if failed:
+                error.detail = f"{error.detail or ''} {_NOT_UNDONE}".lstrip()
+            raise
 
     def by(self, step: Callable[..., Any], *arguments: Any) -> None:
         """Note the step that undoes the last change. Outside of `unless_done` this does nothing."""
         stack: ExitStack | None = getattr(self._local, "stack", None)
         if stack is not None:
-            stack.callback(_try, step, *arguments)
+            stack.callback(_try, self._local.failed, step, *arguments)
 
 
-def _try(step: Callable[..., Any], *arguments: Any) -> None:
-    """Run a step. Its own error is only logged: the error that made us undo is the one to raise."""
+def _try(failed: list[Exception], step: Callable[..., Any], *arguments: Any) -> None:
+    """Run a step. Its own error is only noted: the error that made us undo is the one to raise."""
     try:
         step(*arguments)
-    except Exception:
+    except Exception as error:
+        failed.append(error)
         _log.warning("a change could not be undone by %s", step.__name__, exc_info=True)

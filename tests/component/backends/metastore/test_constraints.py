@@ -341,8 +341,9 @@ def test_what_cannot_be_taken_back_keeps_its_constraints(metastore: Open) -> Non
     store.create_table(replace(TABLE, constraints=(UNIQUE, NOT_NULL)))
     renamed = tuple(replace(c, columns=("key",)) for c in (UNIQUE, NOT_NULL))
     wider = Column("key", parse_type("bigint"))
-    with pytest.raises(TxnAbortedError), store.committing(TxnId(1)):
+    with pytest.raises(TxnAbortedError) as raised, store.committing(TxnId(1)):
         store.alter_table(replace(store.table(T), columns=(wider,), constraints=renamed))
+    assert "Not all that had been changed" in (raised.value.detail or "")
     assert store.table(T).columns == (wider,)
     assert store.table(T).constraints == renamed
 
