@@ -6,7 +6,8 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -236,6 +237,17 @@ class LocalStorage:
         with _clear_errors("remove", location):
             _until_gone(self._remove, location)
 
+    def remove_empty(self, location: str) -> None:
+        _refuse_strange("remove", location)
+        root = self._path(location)
+        with _clear_errors("remove", location):
+            if root.is_symlink():
+                if not self.list_files(location):
+                    root.unlink()
+                return
+            for directory, _, names in os.walk(root, topdown=False):
+                _remove_unless_filled(Path(directory), names)
+
     def _remove(self, path: str) -> None:
         target = self._path(path)
         if target.is_dir() and not target.is_symlink():
@@ -263,6 +275,18 @@ class LocalStorage:
                 hint="The warehouse lies on this machine, and so do all files of the session.",
             )
         return Path(local)
+
+
+def _remove_unless_filled(directory: Path, names: Sequence[str]) -> None:
+    """Remove a directory if nothing but checksums is in it. ``names`` are those of its files."""
+    if all(map(_is_checksum, names)):
+        for name in names:
+            (directory / name).unlink(missing_ok=True)
+        try:
+            directory.rmdir()
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                raise
 
 
 def _is_there(path: Path) -> bool:
@@ -451,6 +475,22 @@ class ArrowStorage:
             raise StorageError(f"cannot remove {without_login(location)}: it is a root")
         with _clear_errors("remove", location):
             _until_gone(self._remove, location)
+
+    def remove_empty(self, location: str) -> None:
+        _refuse_strange("remove", location)
+        if self.list_files(location) or not self.exists(location):
+            return
+        if not self.has_directories:
+            self.remove_location(location)
+            return
+        # Arrow removes a directory with all that is in it, so nobody may find it any more.
+        parent, _, _ = location.rpartition("/")
+        aside = f"{parent}/.removed_{uuid.uuid4().hex}"
+        self.rename(location, aside)
+        if self.list_files(aside):
+            self.rename(aside, location)
+        else:
+            self.remove_location(aside)
 
     def _remove(self, path: str) -> None:
         info = self._filesystem.get_file_info(self._path(path))

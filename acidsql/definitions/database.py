@@ -121,11 +121,9 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
 
 def _remove_home(place: str, txn: OpenTxn, storage: Storage) -> list[str]:
     """Remove the directory of a dropped database; a line if it holds files, and stays."""
-    if storage.list_files(place):
-        return [f"{place} holds files and stays."]
     txn.require_open()
-    storage.remove_location(place)
-    return []
+    storage.remove_empty(place)
+    return [f"{place} holds files and stays."] if storage.list_files(place) else []
 
 
 def database_drop_locks(name: str) -> list[LockComponent]:

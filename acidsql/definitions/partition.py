@@ -276,8 +276,7 @@ def _move_back(source: str, target: str, storage: Storage) -> None:
     """
     if not storage.exists(source):
         return
-    if storage.exists(target) and not storage.list_files(target):
-        storage.remove_location(target)
+    storage.remove_empty(target)
     storage.rename(source, target)
 
 

@@ -130,6 +130,13 @@ class Storage(Protocol):
         """
         ...
 
+    def remove_empty(self, location: str) -> None:
+        """Remove a location that holds no file, with the directories in it; else nothing happens.
+
+        A file that comes in meanwhile stays, except in an object store, which has no directories.
+        """
+        ...
+
     def resolve(self, path: str) -> str:
         """The path with symbolic links resolved: equal for two paths of the same place.
 

@@ -236,6 +236,7 @@ def test_nothing_is_changed_by_a_path_that_does_not_lead_straight_down(
     strange = path.replace("/w", f"{tmp_path}/w", 1)
     for change in (
         lambda: storage.remove_location(strange),
+        lambda: storage.remove_empty(strange),
         lambda: storage.remove(OwnPath(strange, "here")),
         lambda: storage.rename(strange, str(tmp_path / "there")),
         lambda: storage.rename(str(tmp_path / "here"), strange),
@@ -259,6 +260,60 @@ def test_nothing_is_removed_but_below_a_location(
         storage.remove(OwnPath(f"{tmp_path}/w", path))
     assert names(tmp_path) == ["here", "w"]
     assert names(tmp_path / "w") == ["a"]
+
+
+@BOTH
+def test_only_what_is_empty_is_removed_as_such(tmp_path: Path, storage: Storage) -> None:
+    for name in ("empty/inside/deep", "full/inside", "full/other"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "empty" / "inside" / ".gone.crc").write_text("sum")
+    (tmp_path / "full" / "inside" / "row").write_text("row")
+    if storage is not STORAGE:
+        (tmp_path / "empty" / "inside" / ".gone.crc").unlink()
+    for name in ("empty", "full", "missing"):
+        storage.remove_empty(f"{tmp_path}/{name}")
+    assert names(tmp_path) == ["full"]
+    assert (tmp_path / "full" / "inside" / "row").read_text() == "row"
+
+
+@BOTH
+def test_what_comes_into_an_empty_directory_stays(
+    tmp_path: Path, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "t" / "delta"
+    place.mkdir(parents=True)
+
+    def comes(*_: object) -> None:
+        monkeypatch.undo()
+        (place / "row").write_text("row")
+
+    listing, removing = storage.list_files, os.rmdir
+
+    def listed(directory: str) -> list[ListedFile]:
+        found = listing(directory)
+        comes()
+        return found
+
+    def removed(*what: object, **how: object) -> None:
+        comes()
+        removing(*what, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(storage, "list_files", listed)
+    monkeypatch.setattr(os, "rmdir", removed)
+    storage.remove_empty(f"{tmp_path}/t")
+    assert (place / "row").read_text() == "row"
+    assert names(tmp_path) == ["t"]
+
+
+def test_a_link_to_an_empty_directory_is_removed_itself(tmp_path: Path) -> None:
+    for name in ("empty", "full"):
+        (tmp_path / name / "there").mkdir(parents=True)
+        (tmp_path / f"to_{name}").symlink_to(tmp_path / name)
+    (tmp_path / "full" / "row").touch()
+    for name in ("empty", "full"):
+        STORAGE.remove_empty(f"{tmp_path}/to_{name}")
+    assert names(tmp_path) == ["empty", "full", "to_full"]
+    assert names(tmp_path / "empty") == ["there"]
 
 
 def test_nothing_is_removed_behind_a_link_but_the_link_itself(tmp_path: Path) -> None:
@@ -362,6 +417,7 @@ VERBS: dict[str, Callable[[Storage, str], object]] = {
     "rename to": lambda s, path: s.rename("/w/t", path),
     "remove": lambda s, path: s.remove(OwnPath(path, "f")),
     "remove_location": lambda s, path: s.remove_location(path),
+    "remove_empty": lambda s, path: s.remove_empty(path),
     "resolve": lambda s, path: s.resolve(path),
 }
 
