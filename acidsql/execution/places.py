@@ -10,11 +10,13 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 
 from acidsql.errors import AnalysisError, SqlError, StorageError
 from acidsql.execution.scope import Bounds, Scope
+from acidsql.layout.dir_names import own_name_in
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.own_path import lies_in
 from acidsql.model.table import TableKind
@@ -153,6 +155,18 @@ class Neighbours:
                 if not (p.is_partition and p.location in self._without)
             ]
         yield from self._tables[parent]
+
+    def below(self, location: str) -> Iterator[Holding]:
+        """Holdings around a directory in a location that has not the name of a write or partition.
+
+        Catalogs may look for owners of the location in one database alone, the one around it.
+        """
+        names: list[str] = []
+        with suppress(StorageError):  # what cannot be listed cannot be removed
+            names = self._scope.storage.list_directories(location)
+        strange = next((n for n in names if "=" not in n and own_name_in(n) is None), None)
+        if strange is not None:
+            yield from self.around(f"{location}/{strange}")
 
     def _reserved(self) -> Iterator[Holding]:
         warehouse = self._scope.storage.resolve(self._scope.warehouse)
@@ -296,7 +310,9 @@ def reason_to_keep(
     if neighbours.is_elsewhere(location):
         return "it lies in another file system than the warehouse"
     wanted = neighbours.resolve(location)
-    for other in neighbours.around(location):
+    # The directory of a database is only removed if it is empty.
+    below = neighbours.below(location) if database is None else ()
+    for other in chain(neighbours.around(location), below):
         if other.table is not None:
             own = other.table in doomed or (other.table == partition_of and not other.is_partition)
         else:

@@ -18,6 +18,7 @@ from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, StorageErro
 from acidsql.execution.places import is_below
 from acidsql.execution.scope import Bounds
 from acidsql.model.names import TableName
+from acidsql.ports.catalog import Place
 from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.component.definitions.conftest import STORES
@@ -65,6 +66,30 @@ def shared_home(
     directory = tmp_path_factory.mktemp("shared")
     with acidsql.connect(directory / "w", metastore=request.param) as session:
         yield furnish(session, directory), directory
+
+
+def test_a_table_of_another_database_lies_in_the_dropped_one(
+    home: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hive makes such a table. A metastore is asked for the tables of the database around."""
+    inside = f"{tmp_path}/w/t/inside"
+    store = home._store
+    store.create_table(
+        replace(
+            store.table(TableName("default", "plain")), name=TableName("a", "x"), location=inside
+        )
+    )
+    (tmp_path / "w" / "t" / "inside").mkdir()
+    every = store.places
+
+    def near(location: str) -> Iterator[Place]:
+        is_near = location.rpartition("/")[0] == f"{tmp_path}/w"
+        return (p for p in every(location) if not is_near or p.table.database == "default")
+
+    monkeypatch.setattr(store, "places", near)
+    message = home.execute("DROP TABLE t").message
+    assert f"{tmp_path}/w/t stays: it holds {inside} of table a.x." in message
+    assert (tmp_path / "w" / "t" / "inside").exists()
 
 
 TAKEN = [
