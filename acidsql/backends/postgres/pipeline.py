@@ -14,10 +14,12 @@ from psycopg.waiting import Ready, Wait
 
 from acidsql.backends.postgres.queries import Query, queries
 from acidsql.backends.relational.connection import Row
+from acidsql.errors import AnalysisError
 
 _INTEGERS = frozenset((20, 21, 23))
 """The types of numbers that our statements answer with (pg_type: int8, int2, int4)."""
 _ENCODING = "utf-8"
+_SHOWN_MAX = 100
 _FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
 
 
@@ -133,11 +135,16 @@ def _bound(query: Query, parameters: Mapping[str, object]) -> list[bytes | None]
 
 
 def _text(value: object) -> bytes | None:
+    """A parameter as it is sent. AnalysisError for a text that PostgreSQL does not have."""
     if value is None:
         return None
     text = str(value)
     if "\0" in text:
-        raise psycopg.DataError("PostgreSQL text cannot contain NUL (0x00) bytes")
+        shown = text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
+        raise AnalysisError(
+            f"the transaction store cannot keep the text {shown!r}",
+            detail="It has a NUL character, and texts of PostgreSQL have none.",
+        )
     return text.encode(_ENCODING)
 
 

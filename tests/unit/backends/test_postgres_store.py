@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -20,6 +21,7 @@ from acidsql.backends.postgres.url import Place
 from acidsql.backends.relational.connection import Mode
 from acidsql.backends.relational.queries import load_migrations, load_queries
 from acidsql.errors import (
+    AnalysisError,
     ConfigError,
     DependencyError,
     MissingFileError,
@@ -83,6 +85,19 @@ def kill(postgres):
         return postgres.execute(query)[0][0]
 
     return kill
+
+
+def test_a_text_with_a_nul_is_refused(store):
+    comment = replace(store.database("default"), name="d", comment="a\0b")
+    for verb in (lambda: store.find_table(TableName("d", "a\0b")), lambda: define(store, comment)):
+        with pytest.raises(AnalysisError, match=r"cannot keep the text 'a\\x00b'"):
+            verb()
+    assert store.databases() == ["default"]
+
+
+def define(store, database):
+    with transaction(OpenTxn(store, user="ann", host="host1")) as txn, store.committing(txn.txn_id):
+        store.create_database(database)
 
 
 # -- threads and processes --------------------------------------------------------------------
