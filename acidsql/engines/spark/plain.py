@@ -15,7 +15,6 @@ from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import SelectedFile, opened_files
 from acidsql.engines.spark.columns import (
     has_back_quote,
-    padded,
     remembering_types,
     seen_columns,
     unpushed,
@@ -40,9 +39,9 @@ from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.sarg import search_argument, widened
 from acidsql.engines.spark.select import select
 from acidsql.engines.spark.small_files import read_small_files
+from acidsql.engines.spark.text_fields import field_value
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
 from acidsql.engines.spark.whole_files import WholeFiles
-from acidsql.engines.text_rows import NULL
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import NO_WRITE_ID, WriteId
 from acidsql.model.names import quote_identifier as quote
@@ -51,7 +50,7 @@ from acidsql.model.prune import prune_partitions
 from acidsql.model.row_id import CODEC_V1, RowId
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Column, FileFormat, Table, TableKind
-from acidsql.model.types import VOID, CharType, PrimitiveType, spark_type
+from acidsql.model.types import VOID, CharType, PrimitiveType
 from acidsql.orc.statistics import may_hold_skipped_days
 from acidsql.ports.engine import TableSnapshot
 from acidsql.ports.storage import Storage
@@ -294,7 +293,7 @@ def _near_days(rows: DataFrame, table: Table, predicates: Sequence[Predicate]) -
 def _columns(spark: SparkSession, table: Table, times: ParquetTimes) -> list[str]:
     if table.format is FileFormat.TEXT:
         return [
-            f"{_parsed(index, column)} as {quote(column.name)}"
+            f"{field_value(f'get({_FIELDS}, {index})', column.type)} as {quote(column.name)}"
             for index, column in enumerate(table.columns)
         ]
     # Files of others, or of LOAD DATA, may hold longer texts.
@@ -310,20 +309,3 @@ def _cut(value: str, column: Column) -> str:
     if column.type == VOID:
         return "cast(null as void)"
     return f"left({value}, {column.type.length})" if isinstance(column.type, CharType) else value
-
-
-def _parsed(index: int, column: Column) -> str:
-    r"""A field of a line, as LazySimpleSerDe reads it: null if it is missing or not of the type."""
-    sign = "".join(f"{ord(c):02X}" for c in NULL)
-    text = f"nullif(get({_FIELDS}, {index}), cast(X'{sign}' as string))"
-    match column.type:
-        case PrimitiveType("string"):
-            return text
-        case CharType(_, length):
-            return padded(f"left({text}, {length})", column.type)
-        case PrimitiveType("void"):
-            return "cast(null as void)"
-        case PrimitiveType("binary"):
-            return f"coalesce(try_to_binary({text}, 'base64'), cast({text} as binary))"
-        case kind:
-            return f"try_cast({text} as {spark_type(kind)})"
