@@ -12,7 +12,7 @@ from typing import Any
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.avro import avro_obstacle
 from acidsql.model.names import TableName
-from acidsql.model.stored_as import READ_BY, unread_property
+from acidsql.model.stored_as import AVRO_SCHEMA, READ_BY, unread_property
 from acidsql.model.table import HIVE4_NAMES, Column, FileFormat, Table, TableKind
 from acidsql.model.types import CharType, DecimalType, PrimitiveType
 from acidsql.orc.writer import CODECS
@@ -134,7 +134,7 @@ def _refuse_avro(table: Table, place: dict[str, Any]) -> None:
                 hint="Store the table as ORC or PARQUET.",
                 **place,
             )
-    given = next((k for k in table.parameters if k.lower().startswith("avro.schema.")), None)
+    given = next((k for k in table.parameters if k.lower().startswith(AVRO_SCHEMA)), None)
     if given is not None:
         raise UnsupportedStatementError(
             f"'{given}' is not supported",

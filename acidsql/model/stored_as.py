@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ _BY_READER = {
 }
 INDEX_ACCESS = "parquet.column.index.access"
 """If it is true, Hive finds columns of Parquet files by their position."""
+AVRO_SCHEMA = "avro.schema."
+"""How the properties begin that give a table of Avro files another schema than its columns."""
+_CODE = re.compile(r"[+-]?\d+", re.ASCII)
 READ_BY = {
     FileFormat.TEXT: "acidsql reads every line as a row, in Hive's default form.",
     FileFormat.PARQUET: "acidsql finds the columns of Parquet files by name.",
@@ -77,6 +81,12 @@ def stored_as(reader: str, serde: str, properties: Mapping[str, str], what: str)
             f"Hive finds the columns of {what} by position, by the property '{INDEX_ACCESS}'",
             detail="acidsql finds those of Parquet by name.",
         )
+    schema = next((key for key in properties if key.lower().startswith(AVRO_SCHEMA)), None)
+    if kind is FileFormat.AVRO and schema is not None:
+        raise UnsupportedStatementError(
+            f"Hive reads the files of {what} by a schema of its own, by the property '{schema}'",
+            detail="acidsql reads those of Avro by the columns.",
+        )
     if kind is not FileFormat.TEXT:
         return StoredAs(kind)
     return StoredAs(kind, _text_delimiter(properties, what))
@@ -90,11 +100,16 @@ def _text_delimiter(properties: Mapping[str, str], what: str) -> str:
                 detail="Only the delimiter of fields may differ from Hive's default.",
             )
     text = properties.get("field.delim") or properties.get("serialization.format") or "1"
-    try:
-        # Hive takes a number for the code of a character (LazyUtils.getByte).
-        return chr(int(text)) if 0 <= int(text) < 128 else text[0]
-    except ValueError:
-        return text[0]
+    # Hive takes a number for the code of a character (LazyUtils.getByte).
+    is_code = _CODE.fullmatch(text) is not None and -128 <= int(text) < 128
+    delimiter = int(text) if is_code else ord(text[0])
+    if not 0 <= delimiter < 128:
+        raise UnsupportedStatementError(
+            f"in the text files of {what}, between fields stands {text!r}",
+            detail="Hive takes it for a single byte, which is no character of UTF-8.",
+            hint="Only an ASCII character can delimit fields.",
+        )
+    return chr(delimiter)
 
 
 def _is_by_index(properties: Mapping[str, str]) -> bool:

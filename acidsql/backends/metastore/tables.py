@@ -18,7 +18,14 @@ from acidsql.model.hive_types import hive_type, type_of_hive
 from acidsql.model.metastore_parameters import KEPT_BY_METASTORE, STATISTICS
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
 from acidsql.model.storage_classes import STORAGE_CLASSES
-from acidsql.model.stored_as import READ_BY, StoredAs, serde_properties, stored_as, unread_property
+from acidsql.model.stored_as import (
+    AVRO_SCHEMA,
+    READ_BY,
+    StoredAs,
+    serde_properties,
+    stored_as,
+    unread_property,
+)
 from acidsql.model.table import (
     CREATED_COLUMNS,
     MATERIALIZED_QUERY,
@@ -150,7 +157,7 @@ def _refuse_avro(table: Table) -> None:
             raise UnsupportedStatementError(
                 f'column "{column.name}" of table {table.name} {obstacle}'
             )
-    if any(key.lower().startswith("avro.schema.") for key in table.parameters):
+    if any(key.lower().startswith(AVRO_SCHEMA) for key in table.parameters):
         raise UnsupportedStatementError(
             f"the columns of table {table.name} are those of a schema of its own (avro.schema…)"
         )

@@ -170,6 +170,8 @@ def test_what_cannot_be_used_is_refused_with_the_reason(changes, reason):
         ({"escape.delim": "\\"}, "'escape.delim'"),
         ({"serialization.null.format": ""}, "'serialization.null.format' = ''"),
         ({"line.delim": "\r"}, "'line.delim'"),
+        ({"field.delim": "§"}, "between fields stands '§'"),
+        ({"field.delim": "-2"}, "between fields stands '-2'"),
     ],
 )
 def test_text_that_is_written_otherwise(properties, reason):
@@ -190,6 +192,14 @@ def test_text_with_head_lines_or_nested_values():
     nested = (Column("a", parse_type("array<int>")),)
     with pytest.raises(UnsupportedStatementError, match="array<int> is not supported in text"):
         table_from(struct(replace(text, columns=nested)))
+
+
+def test_avro_whose_serde_has_a_schema_of_its_own():
+    """Hive reads the files by it: a field that a file lacks has the schema's default, not NULL."""
+    avro = struct(AVRO)
+    avro.sd.serdeInfo.parameters["avro.schema.literal"] = "{}"
+    with pytest.raises(UnsupportedStatementError, match=r"table default\.p .*'avro.schema.lit"):
+        table_from(avro)
 
 
 def test_parquet_whose_columns_are_found_by_position():
