@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from acidsql.errors import AnalysisError
 from acidsql.model.table import Column, Table
-from acidsql.model.types import VOID, spark_type
 from acidsql.planner.defaults import default_value, given_rows, left_out
 from acidsql.planner.literal_rows import literal_rows
 from acidsql.planner.literals import NotLiteral
@@ -14,7 +13,7 @@ from acidsql.planner.names import Names, ViewRefusal, find_column, find_target
 from acidsql.planner.partition import fixed_values, refuse_left_out
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
-from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows, wrong_count
+from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows, ValueRows, wrong_count
 from acidsql.plans.sql_text import InputSource, SqlText
 from acidsql.plans.update import SetColumn
 from acidsql.statements.insert import GivenSource, Insert, ValueList
@@ -36,7 +35,7 @@ def plan_insert(
     defaulted = left_out(table, () if statement.by_name else columns)
     rows = _rows(statement, table, columns, defaulted, names, arguments, stand_ins or {})
     filled = (*columns, *defaulted) if isinstance(rows, LiteralRows) else columns
-    defaults = defaulted if isinstance(rows, SqlText) else ()
+    defaults = defaulted if isinstance(rows, SqlText | ValueRows) else ()
     return InsertPlan(
         table=table.name,
         columns=tuple(c.name for c in filled),
@@ -94,7 +93,7 @@ def _rows(
     names: Names,
     arguments: Arguments,
     stand_ins: Mapping[int, InputSource],
-) -> LiteralRows | GivenRows | SqlText:
+) -> LiteralRows | GivenRows | ValueRows | SqlText:
     source = statement.source
     if isinstance(source, GivenSource):
         return given_rows(source.parameter, table, columns)
@@ -110,7 +109,7 @@ def _values(
     defaulted: tuple[Column, ...],
     names: Names,
     arguments: Arguments,
-) -> LiteralRows | SqlText:
+) -> LiteralRows | ValueRows | SqlText:
     for row in values.rows:
         if len(row) != len(columns):
             filled = [c.name for c in columns]
@@ -120,23 +119,10 @@ def _values(
     except NotLiteral:
         pass
     lowering = Lowering(names, arguments)
-    several = len(values.rows) > 1
-    parts: list[str | SqlText] = []
-    for number, row in enumerate(values.rows):
-        parts.append(", " if number else "VALUES ")
-        for at, (cell, column) in enumerate(zip(row, columns, strict=True)):
-            value = lowering.value(cell, table, column)
-            parts += [", " if at else "(", _of_column(value, column) if several else value]
-        parts.append(")")
-    return SqlText.of(*parts)
-
-
-def _of_column(value: SqlText, column: Column) -> SqlText:
-    """The value as its column will have it.
-
-    Spark gives all values of a column in VALUES one type. What a row says would depend on others:
-    5 in a text column would be 5.00 beside 2.55.
-    """
-    if column.type == VOID:
-        return value
-    return SqlText.of("CAST((", value, f"\n) AS {spark_type(column.type)})")
+    rows = tuple(
+        tuple(lowering.value(cell, table, c) for cell, c in zip(row, columns, strict=True))
+        for row in values.rows
+    )
+    if len(rows) > 1:
+        return ValueRows(rows=rows)
+    return SqlText.of("VALUES (", SqlText.join(", ", rows[0]), ")")

@@ -13,7 +13,7 @@ from acidsql.plans.analyze import AnalyzePlan
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
+from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows, ValueRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.multi_insert import MultiInsertPlan
@@ -160,6 +160,9 @@ def _insert_lines(plan: InsertPlan, statement_id: int) -> list[str]:
         rows = f"values: {len(plan.rows.rows)} rows, in this process"
     elif isinstance(plan.rows, GivenRows):
         rows = "rows: those that the caller gives, in this process"
+    elif isinstance(plan.rows, ValueRows):
+        listed = [SqlText.of("(", SqlText.join(", ", row), ")") for row in plan.rows.rows]
+        rows = f"rows: {_one_line(SqlText.of('VALUES ', SqlText.join(', ', listed)))}"
     else:
         rows = f"rows: {_one_line(plan.rows)}"
     unless = ["only if the partition is not there"] if plan.unless_exists else []

@@ -36,6 +36,17 @@ class GivenRows(Node):
     defaults: tuple[tuple[str, str | None], ...] = ()
 
 
+class ValueRows(Node):
+    """Several rows of VALUES, of which Spark has to compute some values.
+
+    The values of a row are in the order of ``InsertPlan.columns``. Each becomes one of its column's
+    type by itself: what stands in other rows does not matter.
+    """
+
+    kind: Literal["values"] = "values"
+    rows: tuple[tuple[SqlText, ...], ...]
+
+
 class InsertPlan(Node):
     """Write rows into a delta, or with ``overwrite`` into a base.
 
@@ -57,7 +68,7 @@ class InsertPlan(Node):
     table: TableName
     columns: tuple[str, ...]
     static_partition: tuple[tuple[str, str | None], ...] = ()
-    rows: LiteralRows | GivenRows | SqlText
+    rows: LiteralRows | GivenRows | ValueRows | SqlText
     overwrite: bool = False
     whole: bool = False
     by_name: bool = False

@@ -14,7 +14,7 @@ from acidsql.plans.analyze import AnalyzePlan
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.insert import InsertPlan, LiteralRows, literal_partitions
+from acidsql.plans.insert import InsertPlan, LiteralRows, ValueRows, literal_partitions
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.multi_insert import MultiInsertPlan
@@ -53,6 +53,8 @@ def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
         case InsertPlan():
             if isinstance(plan.rows, SqlText):
                 yield plan.rows
+            elif isinstance(plan.rows, ValueRows):
+                yield from (value for row in plan.rows.rows for value in row)
         case UpdatePlan():
             yield from (source.rows for source in plan.common)
             yield from plan.relations

@@ -209,6 +209,8 @@ def test_a_value_that_does_not_fit_is_an_error(plain: Session) -> None:
     for statement in (
         "INSERT INTO t (id, n) SELECT id, s FROM src",
         "INSERT INTO t (id, n) SELECT id, id * 3000000000 FROM src",
+        "INSERT INTO t (id, n) VALUES (2, 1), (3, concat('x', ''))",
+        "INSERT INTO t (id, n) VALUES (2, 1), (3 + 0, 3000000000)",
         "UPDATE t SET n = a",
         "UPDATE t SET n = a WHERE id = 1",
         "MERGE INTO t USING src q ON t.id = q.id WHEN MATCHED THEN UPDATE SET n = concat(q.s, 'y')",
@@ -218,6 +220,16 @@ def test_a_value_that_does_not_fit_is_an_error(plain: Session) -> None:
         with pytest.raises(InvalidValueError):
             plain.execute(statement)
     assert rows_of(plain, "SELECT * FROM t") == [(1, "x", 4)]
+
+
+def test_each_value_of_several_rows_is_stored_by_itself(plain: Session, spark: Any) -> None:
+    """In VALUES, Spark gives those of a column one type."""
+    numbers = range(150)  # more than are computed side by side
+    rows = [f"({n}, {VALUES[n % 2 + 1].format('')}, 1 / {n})" for n in numbers]
+    rows = [row.replace("size(ar)", "size(CAST(NULL AS array<int>))") for row in rows]
+    plain.execute(f"INSERT INTO t (id, a, n) VALUES {', '.join(rows)}, (150, DEFAULT, DEFAULT)")
+    expected = [(n, "2.0" if n % 2 == 0 else "-1", {0: None, 1: 1}.get(n, 0)) for n in numbers]
+    assert rows_of(plain, "SELECT * FROM t") == sorted([*expected, (150, None, 4)], key=str)
 
 
 @pytest.mark.usefixtures("size")

@@ -26,6 +26,7 @@ from acidsql.engines.spark.job import (
 )
 from acidsql.engines.spark.query_plan import is_deterministic
 from acidsql.engines.spark.settings import ansi, is_ansi
+from acidsql.engines.spark.value_rows import value_rows
 from acidsql.engines.spark.values import stored
 from acidsql.engines.target import OutputFile, Target
 from acidsql.model.ids import StatementId
@@ -34,7 +35,7 @@ from acidsql.model.names import string_literal as literal
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column, Table
 from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, spark_type
-from acidsql.plans.insert import InsertPlan, columns_by_name, wrong_count
+from acidsql.plans.insert import InsertPlan, ValueRows, columns_by_name, wrong_count
 from acidsql.plans.sql_text import InputSource, SqlText, day_text
 
 if TYPE_CHECKING:
@@ -47,17 +48,20 @@ _BUCKET = "__acidsql_bucket"
 
 
 def run_insert(
-    plan: InsertPlan, rows: SqlText, job: Job, target: Target, statement_id: StatementId
+    plan: InsertPlan, rows: SqlText | ValueRows, job: Job, target: Target, statement_id: StatementId
 ) -> list[OutputFile]:
     """Write the query's rows. Their files, not yet published."""
     table = job.context.tables[plan.table].table
     return write_inserted_rows(rows_to_insert(plan, rows, job), table, target, statement_id)
 
 
-def rows_to_insert(plan: InsertPlan, rows: SqlText, job: Job) -> DataFrame:
+def rows_to_insert(plan: InsertPlan, rows: SqlText | ValueRows, job: Job) -> DataFrame:
     """The query's rows as their files will hold them. The files to read are chosen now."""
     table = job.context.tables[plan.table].table
-    frame = job.sql(rows)
+    if isinstance(rows, ValueRows):
+        frame = value_rows(rows, [c for c in map(table.column, plan.columns) if c], job)
+    else:
+        frame = job.sql(rows)
     filled = _filled_columns(plan, frame, table)
     # Spark's errors show these names.
     new = {name: f"new {name}" for name in filled}

@@ -1,0 +1,71 @@
+"""Several rows of VALUES, each value cast to its column's type by itself.
+
+Spark gives all values of a column in VALUES one type. What a row says would depend on others: 5 in
+a text column would be 5.00 beside 2.55.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.settings import ansi, is_ansi
+from acidsql.model.names import quote_identifier as quote
+from acidsql.model.table import Column
+from acidsql.model.types import VOID, spark_type
+from acidsql.plans.insert import ValueRows
+from acidsql.plans.sql_text import SqlText
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_Row = Sequence[SqlText]
+
+_VALUES_MAX = 500
+"""How many values one query computes side by side, if they are not cast where they stand."""
+
+
+def value_rows(rows: ValueRows, columns: Sequence[Column], job: Job) -> DataFrame:
+    """The rows, with values of the types of the ``columns``.
+
+    Where the rules of the session are ANSI, each value is cast where it stands. By other rules such
+    a cast would change a value that does not fit, or lose it.
+    """
+    if is_ansi(job.spark):
+        return job.sql(_values([_cast(row, columns) for row in rows.rows]))
+    count = max(1, _VALUES_MAX // len(columns))
+    parts = [rows.rows[at : at + count] for at in range(0, len(rows.rows), count)]
+    frames = [_cast_apart(part, columns, job) for part in parts]
+    return reduce(lambda some, more: some.unionAll(more), frames)
+
+
+def _cast_apart(rows: Sequence[_Row], columns: Sequence[Column], job: Job) -> DataFrame:
+    """The rows, computed side by side by the session's rules, and cast around that by ANSI rules.
+
+    Side by side, each value keeps its own type.
+    """
+    # Spark's errors show these names.
+    names = [f"new {column.name} {number}" for number in range(len(rows)) for column in columns]
+    beside = [SqlText.of("(", value, "\n)") for row in rows for value in row]
+    computed = job.sql(_values([beside])).toDF(*names)
+    values = _cast([SqlText.of(quote(name)) for name in names], [*columns] * len(rows))
+    with clear_errors(), ansi(job.spark):
+        return computed.selectExpr(f"stack({len(rows)}, {', '.join(map(str, values))})")
+
+
+def _values(rows: Iterable[_Row]) -> SqlText:
+    enclosed = [SqlText.of("(", SqlText.join(", ", row), ")") for row in rows]
+    return SqlText.of("VALUES ", SqlText.join(", ", enclosed))
+
+
+def _cast(values: _Row, columns: Sequence[Column]) -> _Row:
+    """The values as their columns will have them. The newline ends a comment."""
+    return [
+        value
+        if column.type == VOID
+        else SqlText.of("CAST((", value, f"\n) AS {spark_type(column.type)})")
+        for value, column in zip(values, columns, strict=True)
+    ]
