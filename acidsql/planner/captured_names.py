@@ -48,7 +48,7 @@ def _capturing(
 ) -> set[int]:
     """The tables that may take one name, whose ``parts`` are in lower case."""
     found: set[int] = set()
-    for select in _selects_seen(node):
+    for select in selects_seen(node):
         sources = [item for item, _ in direct_sources(select)]
         qualifiers = {item.alias_or_name.lower() for item in sources}
         if any(part in qualifiers for part in parts[: len(parts) - 1][:2]):
@@ -65,7 +65,7 @@ def _capturing(
     return found
 
 
-def _selects_seen(node: exp.Expr) -> Iterator[exp.Select]:
+def selects_seen(node: exp.Expr) -> Iterator[exp.Select]:
     """The SELECTs whose sources a name may be of, from the nearest one outwards.
 
     A query in FROM sees nothing of the one around it without LATERAL.
