@@ -82,6 +82,7 @@ _WHERE_PARAMETERS = {
 }
 """Error conditions → the parameter of the message that has the condition of WHERE."""
 _IN_VALUES = "INVALID_INLINE_TABLE.FAILED_SQL_EXPRESSION_EVALUATION"
+"""Spark computes VALUES while it analyses them, and does not tell why a value fails."""
 _OVERFLOW = "StackOverflowError"
 _TAKEN_BY_NAME = {
     c.__name__: c
