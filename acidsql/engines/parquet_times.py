@@ -15,13 +15,15 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from acidsql.errors import StorageError
 from acidsql.layout.arrow import Array
 from acidsql.orc.calendar import proleptic, proleptic_days
 from acidsql.orc.damage import naming
-from acidsql.orc.exact import Longs, microseconds
+from acidsql.orc.exact import Longs, is_timestamp, microseconds
+from acidsql.orc.footer import SWITCH_DAY
 from acidsql.orc.nested import map_leaves
 from acidsql.orc.zones import clock_seconds, is_utc, known_zone, mean_clock_seconds
 from acidsql.ports.storage import Storage
@@ -35,6 +37,8 @@ WRITER = {_PROLEPTIC: b"true", _ZONE: b"UTC", _LEGACY: b"false"}
 """What our files say. Without it, Hive 3 moves timestamps to its own zone, and Hive 4 old dates."""
 
 _DAY_S = 86_400
+_FIRST_ALIKE_US = -2_208_988_800_000_000
+"""1900-01-01 in microseconds: from then on Spark's two ways to count agree in each time zone."""
 _TAIL_BYTES = 1 << 16
 
 
@@ -108,6 +112,38 @@ def times_of(path: str, storage: Storage) -> ParquetTimes:
     """
     with storage.open_input(path) as stream, naming(path, "cannot be read as Parquet"):
         return ParquetTimes.of(_footer(stream), path)
+
+
+def is_hybrid_of_spark(footer: pq.FileMetaData) -> bool:
+    """Whether old days and times of a Parquet file of Spark's are of the hybrid calendar.
+
+    Spark says so in its files, or is of a version that knew no other (DataSourceUtils).
+    """
+    metadata = footer.metadata or {}
+    version = metadata.get(b"org.apache.spark.version")
+    said = metadata.keys() & {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
+    return version is not None and (bool(said) or version < b"3.1.0")
+
+
+def refuse_old_times(rows: pa.RecordBatch, path: str) -> None:
+    """StorageError for a day or time that Spark reads as another one, by the file's calendar."""
+
+    def look(leaf: Array) -> Array:
+        is_date = pa.types.is_date32(leaf.type)
+        if not is_date:
+            leaf = leaf.cast(pa.timestamp("us", leaf.type.tz), safe=False)
+        first = pc.min(leaf.cast(pa.int32() if is_date else pa.int64())).as_py()
+        if first is not None and first < (SWITCH_DAY if is_date else _FIRST_ALIKE_US):
+            raise StorageError(
+                f'file "{path}" has old dates or timestamps in the hybrid calendar',
+                detail="Spark has written them so, and turns them into others when it reads them.",
+                hint="INSERT OVERWRITE the table with its own rows: they are written as Spark reads"
+                " them.",
+            )
+        return leaf
+
+    for column in rows.columns:
+        map_leaves(column, lambda kind: pa.types.is_date32(kind) or is_timestamp(kind), look)
 
 
 def _footer(stream: BinaryIO) -> pq.FileMetaData:

@@ -19,7 +19,7 @@ from typing_extensions import assert_never
 from acidsql.engines.avro_reader import read_avro
 from acidsql.engines.avro_sink import AvroSink
 from acidsql.engines.parquet_sink import ParquetSink
-from acidsql.engines.parquet_times import ParquetTimes
+from acidsql.engines.parquet_times import ParquetTimes, is_hybrid_of_spark, refuse_old_times
 from acidsql.engines.text_rows import encode_lines
 from acidsql.errors import ConfigError, StorageError
 from acidsql.layout.arrow import Array
@@ -33,9 +33,8 @@ from acidsql.model.types import (
     StructType,
 )
 from acidsql.orc.evolution import current_rows
-from acidsql.orc.exact import is_timestamp
-from acidsql.orc.footer import NANOSECONDS, SWITCH_DAY, FileTail
-from acidsql.orc.nested import map_leaves, with_children
+from acidsql.orc.footer import NANOSECONDS, FileTail
+from acidsql.orc.nested import with_children
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import arrow_type, row_schema
@@ -46,8 +45,6 @@ from acidsql.orc.writer import orc_codec
 
 _PARQUET_CODECS = ("none", "snappy", "gzip", "zstd", "lz4")
 _BATCH_ROWS = 65_536
-_FIRST_ALIKE_US = -2_208_988_800_000_000
-"""1900-01-01 in microseconds: from then on Spark's two ways to count agree in each time zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +197,12 @@ def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[
                     yield pa.RecordBatch.from_arrays(now.flatten(), names=names)
         case FileFormat.PARQUET:
             with pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as parquet:
-                is_hybrid = _is_hybrid(parquet.metadata.metadata or {})
+                is_hybrid = is_hybrid_of_spark(parquet.metadata)
                 times = ParquetTimes.of(parquet.metadata, path)
                 for batch in parquet.iter_batches(_BATCH_ROWS):
                     named = _named(batch, format.columns)
                     if is_hybrid:
-                        _refuse_old_times(named, path)
+                        refuse_old_times(named, path)
                     shown = [times.shown(column) for column in named.columns]
                     yield pa.RecordBatch.from_arrays(shown, names=named.schema.names)
         case FileFormat.AVRO:
@@ -214,37 +211,6 @@ def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[
             raise AssertionError("lines of text are copied, not read")
         case _:
             assert_never(format.format)
-
-
-def _is_hybrid(metadata: Mapping[bytes, bytes]) -> bool:
-    """Whether old days and times of a Parquet file of Spark's are of the hybrid calendar.
-
-    Spark says so in its files, or is of a version that knew no other (DataSourceUtils).
-    """
-    version = metadata.get(b"org.apache.spark.version")
-    said = metadata.keys() & {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
-    return version is not None and (bool(said) or version < b"3.1.0")
-
-
-def _refuse_old_times(rows: pa.RecordBatch, path: str) -> None:
-    """StorageError for a day or time that Spark reads as another one, by the file's calendar."""
-
-    def look(leaf: Array) -> Array:
-        is_date = pa.types.is_date32(leaf.type)
-        if not is_date:
-            leaf = leaf.cast(pa.timestamp("us", leaf.type.tz), safe=False)
-        first = pc.min(leaf.cast(pa.int32() if is_date else pa.int64())).as_py()
-        if first is not None and first < (SWITCH_DAY if is_date else _FIRST_ALIKE_US):
-            raise StorageError(
-                f'file "{path}" has old dates or timestamps in the hybrid calendar',
-                detail="Spark has written them so, and turns them into others when it reads them.",
-                hint="INSERT OVERWRITE the table with its own rows: they are written as Spark reads"
-                " them.",
-            )
-        return leaf
-
-    for column in rows.columns:
-        map_leaves(column, lambda kind: pa.types.is_date32(kind) or is_timestamp(kind), look)
 
 
 def _named(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:

@@ -115,3 +115,38 @@ def test_parquet_in_nanoseconds_is_refused(session: Session, tmp_path: Path) -> 
     with pytest.raises(InvalidValueError, match="has timestamps in nanoseconds"):
         session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path / 'given.parquet'}' INTO TABLE t")
     assert session.execute("SELECT * FROM t").fetchall() == []
+
+
+def test_orc_files_without_rows(session: Session, tmp_path: Path) -> None:
+    """For the day, Spark's reader would do; where each file is looked at, none is left."""
+    given = tmp_path / "given.orc"
+    schema = pa.schema([("id", pa.int32()), ("day", pa.date32())])
+    pa_orc.write_table(schema.empty_table(), str(given))
+    session.execute("CREATE TABLE t (id int, day date) CLUSTERED BY (id) INTO 3 BUCKETS")
+    assert session.execute(f"LOAD DATA LOCAL INPATH '{given}' INTO TABLE t").rows_inserted == 0
+    assert session.execute("SELECT * FROM t").fetchall() == []
+
+
+@pytest.mark.parametrize("day", [datetime.date(1582, 10, 10), datetime.date(2026, 11, 30)])
+@pytest.mark.parametrize(
+    "properties", ["", "TBLPROPERTIES ('orc.force.positional.evolution'='true')"]
+)
+def test_longer_texts_are_cut_at_any_depth(
+    session: Session, tmp_path: Path, day: datetime.date, properties: str
+) -> None:
+    """pyarrow reads the earlier day, which Spark's ORC reader takes for another one."""
+    place = tmp_path / "files"
+    place.mkdir()
+    columns = {
+        "v": pa.array(["abcd"]),
+        "c": pa.array(["a"]),
+        "vs": pa.array([["abcd", None, ""]]),
+        "day": pa.array([day], pa.date32()),
+    }
+    pa_orc.write_table(pa.table(columns), str(place / "000000_0"))
+    session.execute(
+        "CREATE EXTERNAL TABLE t (v varchar(2), c char(3), vs array<varchar(3)>, day date)"
+        f" STORED AS ORC LOCATION '{place}' {properties}"
+    )
+    found = session.execute("SELECT v, c, vs, day FROM t").fetchall()
+    assert found == [("ab", "a  ", ["abc", None, ""], day)]

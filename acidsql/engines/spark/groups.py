@@ -58,9 +58,15 @@ class FileGroup:
     files: tuple[SelectedFile, ...]
 
 
-def own_schema(table: Table) -> Schema:
-    """The schema of files that were written under the table's columns as they are."""
-    return Schema(tuple(FileColumn(c.name, c.type) for c in table.columns))
+def own_schema(table: Table, *, plain: bool = False) -> Schema:
+    """The schema of files that have the table's columns. Spark reads no void column of plain ones.
+
+    ``plain`` is as in Schema.
+    """
+    columns = (
+        None if plain and c.type == VOID else FileColumn(c.name, c.type) for c in table.columns
+    )
+    return Schema(tuple(columns), plain)
 
 
 def group_files(

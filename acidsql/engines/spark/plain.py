@@ -22,7 +22,7 @@ from acidsql.engines.spark.columns import (
 from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.events import Events, EventScan, all_rows
-from acidsql.engines.spark.groups import group_files
+from acidsql.engines.spark.file_contents import FileContents
 from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.places import FILE, with_places
 from acidsql.engines.spark.read import (
@@ -36,9 +36,9 @@ from acidsql.engines.spark.read import (
 )
 from acidsql.engines.spark.relation import read_files
 from acidsql.engines.spark.row_numbers import NumberedRows
-from acidsql.engines.spark.sarg import search_argument, widened
+from acidsql.engines.spark.sarg import widened
+from acidsql.engines.spark.scans import Scans
 from acidsql.engines.spark.select import select
-from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.text_fields import field_value
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
 from acidsql.engines.spark.whole_files import WholeFiles
@@ -49,9 +49,8 @@ from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
 from acidsql.model.row_id import CODEC_V1, RowId
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.model.table import Column, FileFormat, Table, TableKind
-from acidsql.model.types import VOID, CharType, PrimitiveType
-from acidsql.orc.statistics import may_hold_skipped_days
+from acidsql.model.table import FileFormat, Table, TableKind
+from acidsql.model.types import VOID, PrimitiveType
 from acidsql.ports.engine import TableSnapshot
 from acidsql.ports.storage import Storage
 from acidsql.process.threads import STORAGE_THREADS, in_threads
@@ -109,9 +108,10 @@ def rows_of_files(
     Spark reads them, but for values that it would misread. StorageError for a file whose name Spark
     passes over (HadoopFSUtils shouldFilterOutPathName).
     """
-    reader = NumberedRows(table.columns, _NO_WRITES, storage, by_position=False)
-    frames = _file_frames(spark, table, files, storage, reader)
-    return all_rows([*frames])
+    reader = NumberedRows(table.columns, _NO_WRITES, storage, by_position=False, cut=True)
+    snapshot = TableSnapshot(table, (), _NO_WRITES)
+    frames = [*_file_frames(spark, snapshot, files, reader)]
+    return all_rows(frames) if frames else empty_scan(spark, table, ScanRequest())
 
 
 def _frames(
@@ -130,21 +130,17 @@ def _frames(
     if not files:
         return
     table = snapshot.table
-    by_position = _is_by_position(table, by_position)
     reader = NumberedRows(
-        table.columns, snapshot.write_ids, storage, by_position, names_files=request.file_name
+        table.columns,
+        snapshot.write_ids,
+        storage,
+        by_position=_is_by_position(table, by_position),
+        names_files=request.file_name,
+        cut=True,
     )
     places = row_places(request, partitioned=bool(table.partition_columns))
-    if table.format is FileFormat.ORC and request.small_files:
-        numbered = [replace(f, first=_FIRST) for f in files]
-        small = read_small_files(numbered, table, reader, kept.contents)
-        if small is not None:
-            yield _of_columns(small.scan(spark), table, places)
-            files = [f for f in files if f.path not in small.paths]
-    if files and by_position and not _is_misread(spark, table, files, storage):
-        yield from _matched_by_position(spark, snapshot, files, reader, request, places)
-    elif files:
-        yield from _file_frames(spark, table, files, storage, reader, request.predicates, places)
+    contents = kept.contents if request.small_files else None
+    yield from _file_frames(spark, snapshot, files, reader, request.predicates, places, contents)
 
 
 def _is_by_position(table: Table, default: bool) -> bool:
@@ -157,45 +153,31 @@ def _is_by_position(table: Table, default: bool) -> bool:
     return table.kind is TableKind.PLAIN or not table.is_unchanged
 
 
-def _matched_by_position(
+def _file_frames(
     spark: SparkSession,
     snapshot: TableSnapshot,
     files: Sequence[SelectedFile],
     reader: NumberedRows,
-    request: ScanRequest,
-    places: Sequence[str],
-) -> Iterator[DataFrame]:
-    """As `_file_frames`. Files are read in groups, each under its own names of the columns."""
-    table = snapshot.table
-    convert = seen_columns(spark, [c.type for c in table.columns], cut=True)
-    scan = EventScan(spark, snapshot, request.predicates, (), convert, tuple(places), row_ids=False)
-    opened = _opened(files, reader.storage)
-    groups, others = group_files(table, opened, by_position=True, row_ids=False)
-    for group in groups:
-        yield _of_columns(scan.read(group), table, places)
-    if others:
-        yield _of_columns(reader.scan(spark, others), table, places)
-
-
-def _file_frames(
-    spark: SparkSession,
-    table: Table,
-    files: Sequence[SelectedFile],
-    storage: Storage,
-    reader: NumberedRows,
-    predicates: Sequence[Predicate] = (),
-    places: Sequence[str] = (),
+    predicates: tuple[Predicate, ...] = (),
+    places: tuple[str, ...] = (),
+    contents: FileContents | None = None,
 ) -> Iterator[DataFrame]:
     """The rows of the files as frames of these places and the table's columns.
 
-    Spark reads them, but for values that it would misread.
+    Spark reads them, but for values that it would misread. Without ``contents``, the driver reads
+    no small files.
     """
+    table, storage = snapshot.table, reader.storage
     whole = WholeFiles(reader, table.format)
     if table.format is FileFormat.AVRO:
         yield _of_columns(whole.scan(spark, files), table, places)
         return
-    if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
-        yield _of_columns(reader.scan(spark, _opened(files, storage)), table, places)
+    if table.format is FileFormat.ORC:
+        kinds = [c.type for c in table.columns]
+        convert = seen_columns(spark, kinds, cut=True)
+        scan = EventScan(spark, snapshot, predicates, (), convert, places, row_ids=False)
+        for events in _orc_scans(scan, files, reader, contents):
+            yield _of_columns(events, table, places)
         return
     for times, some in _by_times(table, files, storage).items():
         if times.legacy:
@@ -204,6 +186,24 @@ def _file_frames(
         rows = _rows(spark, table, some, storage, predicates)
         placed = with_places(spark, rows, places, rows, some)
         yield select(placed, [*places, *_columns(spark, table, times)])
+
+
+def _orc_scans(
+    scan: EventScan,
+    files: Sequence[SelectedFile],
+    reader: NumberedRows,
+    contents: FileContents | None,
+) -> Iterator[Events]:
+    """The rows of ORC files, which hold no events."""
+    columns = scan.snapshot.table.columns
+    kinds = [c.type for c in columns]
+    scans = Scans(scan, reader, misread=shifts_times(scan.spark, kinds) or has_back_quote(columns))
+    small, others = scans.of_small([replace(f, first=_FIRST) for f in files], contents)
+    tails = scans.misread or has_days(kinds) or reader.by_position
+    yield from small
+    yield from scans.of_others(
+        opened_files(others, reader.storage, tails=True) if tails else others
+    )
 
 
 def _by_times(
@@ -221,28 +221,9 @@ def _by_times(
 
 
 def _of_columns(rows: Events, table: Table, places: Sequence[str]) -> DataFrame:
-    """Rows that pyarrow has read as a frame of the table's columns."""
+    """Rows as a frame of the table's columns."""
     pairs = zip(rows.values, table.columns, strict=True)
-    values = (f"{_cut(value, c)} as {quote(c.name)}" for value, c in pairs)
-    return rows.select([*places, *values])
-
-
-def _is_misread(
-    spark: SparkSession, table: Table, files: Sequence[SelectedFile], storage: Storage
-) -> bool:
-    """Whether Spark's ORC reader would misread a value."""
-    kinds = [c.type for c in table.columns]
-    if shifts_times(spark, kinds) or has_back_quote(table.columns):
-        return True
-    if not has_days(kinds):
-        return False
-    opened = _opened(files, storage)
-    return any(f.tail is not None and may_hold_skipped_days(f.tail, f.path) for f in opened)
-
-
-def _opened(files: Sequence[SelectedFile], storage: Storage) -> tuple[SelectedFile, ...]:
-    """The files with their tails, as files that hold rows and no events."""
-    return opened_files([replace(f, first=_FIRST) for f in files], storage, tails=True)
+    return rows.select([*places, *(f"{seen_value(v, c)} as {quote(c.name)}" for v, c in pairs)])
 
 
 def _rows(
@@ -258,15 +239,11 @@ def _rows(
         f"{quote(c.name)} {storage_type(c.type)}" for c in table.columns if c.type != VOID
     )
     match table.format:
-        case FileFormat.ORC:
-            options = {**WHOLE, "orc.proleptic.gregorian.default": "true"}
-            options |= search_argument(spark, table, predicates)
-            return read_files(spark, "orc", schema, options, paths)
         case FileFormat.PARQUET:
             rows = read_files(spark, "parquet", schema, _PARQUET, paths)
             return _near_days(rows, table, predicates)
-        case FileFormat.AVRO:
-            raise AssertionError("Spark has no reader of Avro without a package of its own")
+        case FileFormat.ORC | FileFormat.AVRO:
+            raise AssertionError("these files are read elsewhere")
         case FileFormat.TEXT:
             from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
@@ -299,13 +276,5 @@ def _columns(spark: SparkSession, table: Table, times: ParquetTimes) -> list[str
     # Files of others, or of LOAD DATA, may hold longer texts.
     seen = seen_columns(spark, [c.type for c in table.columns], cut=True, times=times)
     pairs = [(seen(quote(c.name), c.type), c) for c in table.columns]
-    texts = table.format is FileFormat.ORC
-    pairs = [(unpushed(value, c.type, texts=texts), c) for value, c in pairs]
+    pairs = [(unpushed(value, c.type, texts=False), c) for value, c in pairs]
     return [f"{seen_value(value, c)} as {quote(c.name)}" for value, c in pairs]
-
-
-def _cut(value: str, column: Column) -> str:
-    """The value that pyarrow has read, cut to its type's length: the file may hold longer ones."""
-    if column.type == VOID:
-        return "cast(null as void)"
-    return f"left({value}, {column.type.length})" if isinstance(column.type, CharType) else value

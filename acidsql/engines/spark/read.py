@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID
-from acidsql.engines.selection import SelectedFile, Selection, select_files
+from acidsql.engines.selection import Selection, select_files
 from acidsql.engines.spark.columns import has_back_quote, remembering_types, seen_columns
 from acidsql.engines.spark.deletes import DELETING, with_deleting, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
-from acidsql.engines.spark.file_contents import FileContents
-from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.places import FILE
 from acidsql.engines.spark.row_numbers import NumberedRows
+from acidsql.engines.spark.scans import Scans
 from acidsql.engines.spark.select import select
-from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import quote_identifier as quote
@@ -29,7 +27,6 @@ from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Column, Table
 from acidsql.model.types import VOID, spark_type
 from acidsql.orc.schema import ROW_ID_COLUMNS
-from acidsql.orc.statistics import may_hold_skipped_days
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage
 
@@ -124,8 +121,9 @@ def scan_table(
     reader = NumberedRows(
         table.columns, snapshot.write_ids, storage, match_by_position, names_files=request.file_name
     )
-    contents = kept.contents if request.small_files else None
-    events = union(_all_scans(scan, selection.inserts, reader, contents, misread=misread), places)
+    scans = Scans(scan, reader, misread=misread)
+    small, files = scans.of_small(selection.inserts, kept.contents if request.small_files else None)
+    events = union([*small, *scans.of_others(files)], places)
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
     if request.with_deleted:
         frame = with_deleting(spark, events.frame, selection, snapshot, partitioned=partitioned)
@@ -135,48 +133,6 @@ def scan_table(
             spark, kept, events, selection, snapshot, storage, partitioned=partitioned
         ).select(columns)
     return Scan(remembering_types(rows, table.all_columns), selection)
-
-
-def _all_scans(
-    scan: EventScan,
-    inserts: Sequence[SelectedFile],
-    reader: NumberedRows,
-    contents: FileContents | None,
-    *,
-    misread: bool,
-) -> list[Events]:
-    """The insert events: of small files, which the driver reads, and of the others.
-
-    Without ``contents``, no file is small. ``misread`` says that Spark's reader would change the
-    values of any file.
-    """
-    small = None
-    if contents is not None:
-        small = read_small_files(inserts, scan.snapshot.table, reader, contents)
-    files = [f for f in inserts if small is None or f.path not in small.paths]
-    scans = [] if small is None else [small.scan(scan.spark)]
-    if misread and files:
-        return [*scans, reader.scan(scan.spark, files)]
-    return [*scans, *_scans(scan, files, reader)] if files else scans
-
-
-def _scans(scan: EventScan, inserts: Sequence[SelectedFile], reader: NumberedRows) -> list[Events]:
-    """The insert events, read by Spark's reader where it can, else by pyarrow."""
-    table = scan.snapshot.table
-    misread: list[SelectedFile] = []
-    files: list[SelectedFile] = []
-    for file in inserts:
-        is_misread = file.tail is not None and may_hold_skipped_days(file.tail, file.path)
-        (misread if is_misread else files).append(file)
-    if table.is_unchanged and all(f.first is None and f.length is None for f in files):
-        groups, others = [FileGroup(own_schema(table), tuple(files))] if files else [], misread
-    else:
-        groups, rest = group_files(
-            table, files, by_position=reader.by_position, row_ids=scan.row_ids
-        )
-        others = [*rest, *misread]
-    scans = [scan.read(group) for group in groups]
-    return [*scans, reader.scan(scan.spark, others)] if others else scans
 
 
 def _columns(
