@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from acidsql.engines.parquet_times import OURS, ParquetTimes
@@ -78,8 +77,10 @@ def seen_columns(
                 return shown_clock(clock, times)
             case PrimitiveType("date") if times.julian_days:
                 return proleptic_date(expression)
+            case CharType("varchar") if cut:
+                return _cut(expression, kind)
             case _:
-                return _text(expression, kind, cut=cut)
+                return _padded(expression, kind)
 
     return lambda expression, kind: rebuilt(expression, kind, leaf)
 
@@ -123,17 +124,14 @@ def _field_names(kind: ColumnType) -> Iterator[str]:
             yield from (name for name, _ in inner.fields)
 
 
-def padded(expression: str, kind: ColumnType, *, cut: bool = False) -> str:
-    """The expression with the padding of each char(n) in it; with ``cut``, longer texts are cut."""
-    return rebuilt(expression, kind, partial(_text, cut=cut))
+def padded(expression: str, kind: ColumnType) -> str:
+    """The expression with the padding of each char(n) in it."""
+    return rebuilt(expression, kind, _padded)
 
 
-def _text(expression: str, kind: ColumnType, *, cut: bool) -> str | None:
-    match kind:
-        case CharType("char"):
-            return f"rpad({expression}, {kind.length}, ' ')"  # which also cuts
-        case CharType() if cut:
-            return _cut(expression, kind)
+def _padded(expression: str, kind: ColumnType) -> str | None:
+    if isinstance(kind, CharType) and kind.name == "char":
+        return f"rpad({expression}, {kind.length}, ' ')"
     return None
 
 

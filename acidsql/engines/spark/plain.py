@@ -108,7 +108,7 @@ def rows_of_files(
     Spark reads them, but for values that it would misread. StorageError for a file whose name Spark
     passes over (HadoopFSUtils shouldFilterOutPathName).
     """
-    reader = NumberedRows(table.columns, _NO_WRITES, storage, by_position=False, cut=True)
+    reader = NumberedRows(table.columns, _NO_WRITES, storage, by_position=False)
     snapshot = TableSnapshot(table, (), _NO_WRITES)
     frames = [*_file_frames(spark, snapshot, files, reader)]
     return all_rows(frames) if frames else empty_scan(spark, table, ScanRequest())
@@ -136,7 +136,6 @@ def _frames(
         storage,
         by_position=_is_by_position(table, by_position),
         names_files=request.file_name,
-        cut=True,
     )
     places = row_places(request, partitioned=bool(table.partition_columns))
     contents = kept.contents if request.small_files else None

@@ -70,8 +70,8 @@ class Piece:
 class NumberedRows:
     """What a task needs to read pieces of files as rows of a table.
 
-    ``names_files`` says that each row has the name of its file, FILE. With ``cut``, texts may be
-    longer than their types, and are cut.
+    ``names_files`` says that each row has the name of its file, FILE. Texts that are longer than
+    their types are cut.
     """
 
     columns: tuple[Column, ...]
@@ -79,7 +79,6 @@ class NumberedRows:
     storage: Storage
     by_position: bool
     names_files: bool = False
-    cut: bool = False
 
     def scan(self, spark: SparkSession, files: Sequence[SelectedFile]) -> Events:
         """The rows of the files."""
@@ -100,7 +99,7 @@ class NumberedRows:
     def values(self) -> tuple[str, ...]:
         """The expressions of the table's columns over the rows."""
         pairs = zip(self._names, self.columns, strict=True)
-        return tuple(padded(name, column.type, cut=self.cut) for name, column in pairs)
+        return tuple(padded(name, column.type) for name, column in pairs)
 
     @property
     def _names(self) -> list[str]:
