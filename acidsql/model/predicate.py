@@ -16,8 +16,8 @@ class Predicate:
     """``column`` ``operator`` ``values``: one value, or several for "in".
 
     The values are texts in the canonical form of the column's type: an integer's or decimal's
-    digits, an ISO date, a string itself. Null is never among them, so a predicate is true of no
-    row in which the column is null.
+    digits, an ISO date, an ISO date and time with a space in between, a string itself. Null is
+    never among them, so a predicate is true of no row in which the column is null.
     """
 
     column: str

@@ -35,7 +35,13 @@ _MIRRORED: dict[Operator, Operator] = {"=": "=", "<": ">", "<=": ">=", ">": "<",
 _BEHIND_TABLE = ("sample", "pivots", "joins", "laterals")
 """What may stand behind a table in FROM, and give other rows or columns."""
 
+_DATE, _TIMESTAMP = PrimitiveType("date"), PrimitiveType("timestamp")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_ISO_TIME = re.compile(
+    r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,6})?)?)?", re.ASCII
+)
+_TIMES = (exp.DType.DATE, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPNTZ)
+"""The types of typed literals, as sqlglot calls them: a timestamp without a zone is the second."""
 
 
 def scan_predicates(
@@ -150,8 +156,8 @@ def _texts(
     run = node.meta.get("run") if isinstance(node, exp.In) else None
     if run is None:
         texts = [literal_text(item, kind, arguments) for item in items]
-    elif kind == PrimitiveType("date"):
-        texts = [_date_text(value) if isinstance(value, str) else None for value in run]
+    elif kind in (_DATE, _TIMESTAMP):
+        texts = [_time_text(value, kind) if isinstance(value, str) else None for value in run]
     else:
         texts = [_argument_text(value, kind) for value in run]
     known = [text for text in texts if text is not None]
@@ -176,14 +182,16 @@ def literal_text(node: exp.Expr, kind: ColumnType, arguments: Arguments) -> str 
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
         text = _number_text(node.this.name, kind)
         return f"-{text}" if text is not None and text.strip("0.") else text
-    if isinstance(node, exp.Cast) and node.is_type(exp.DType.DATE) and node.this.is_string:
-        return _date_text(node.this.name) if kind == PrimitiveType("date") else None
+    if isinstance(node, exp.Cast) and node.to.this in _TIMES and node.this.is_string:
+        # A day is compared with a timestamp as its midnight; a timestamp is compared with no day.
+        is_like = kind == _TIMESTAMP or (kind == _DATE and node.is_type(exp.DType.DATE))
+        return _time_text(node.this.name, kind) if is_like else None
     if not isinstance(node, exp.Literal):
         return None
     if not node.is_string:
         return _number_text(node.name, kind)
-    if kind == PrimitiveType("date"):
-        return _date_text(node.name)
+    if kind in (_DATE, _TIMESTAMP):
+        return _time_text(node.name, kind)
     is_text = _is_text(kind)
     return node.name if is_text else None
 
@@ -219,9 +227,17 @@ def _is_exact(kind: ColumnType, texts: Sequence[str]) -> bool:
     return kind.is_exact_beside(max(whole), max(len(fraction) for *_, fraction in parts))
 
 
-def _date_text(text: str) -> str | None:
+def _time_text(text: str, kind: ColumnType) -> str | None:
+    """The day or the wall-clock time that a text names, which names no zone."""
+    found = (_ISO_DATE if kind == _DATE else _ISO_TIME).fullmatch(text)
+    if found is None:
+        return None
     try:
-        return datetime.date.fromisoformat(text).isoformat() if _ISO_DATE.fullmatch(text) else None
+        if kind == _DATE:
+            return datetime.date.fromisoformat(text).isoformat()
+        day, minute, second = (found[1], found[2] or "00:00", found[3] or ":00")
+        second = f"{second:0<10}" if "." in second else second
+        return datetime.datetime.fromisoformat(f"{day} {minute}{second}").isoformat(" ")
     except ValueError:
         return None
 
@@ -235,8 +251,10 @@ def _argument_text(value: Any, kind: ColumnType) -> str | None:
         written = f"{value:f}" if isinstance(value, Decimal) else str(value)
         text = _number_text(written.removeprefix("-"), kind)
         return f"-{text}" if text is not None and value < 0 else text
-    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
-        return value.isoformat() if kind == PrimitiveType("date") else None
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ") if kind == _TIMESTAMP and value.tzinfo is None else None
+    if isinstance(value, datetime.date):
+        return _time_text(value.isoformat(), kind) if kind in (_DATE, _TIMESTAMP) else None
     return value if isinstance(value, str) and is_text else None
 
 

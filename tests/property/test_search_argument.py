@@ -17,14 +17,15 @@ from acidsql import Session
 
 ROWS = 60_000
 CREATE = (
-    "CREATE TABLE {name} (k int, b bigint, v decimal(12,2), d date, s string, c varchar(9), w int)"
+    "CREATE TABLE {name} (k int, b bigint, v decimal(12,2), d date, s string, c varchar(9), w int,"
+    " ts timestamp)"
     " STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 )
 
 
 def numbers() -> pa.Table:
     """Rows sorted by every column at once, every 997th of them null, half of them negative."""
-    first = datetime.date(1900, 1, 1)
+    first, noon = datetime.date(1900, 1, 1), datetime.datetime(2000, 1, 1, 12, 0, 0, 250_000)
     values = [None if n % 997 == 0 else n - ROWS // 2 for n in range(ROWS)]
 
     def column(make: Any, kind: pa.DataType) -> pa.Array:
@@ -39,6 +40,7 @@ def numbers() -> pa.Table:
             "s": column(lambda v: f"s{v + ROWS:06d}", pa.string()),
             "c": column(lambda v: f"c{v + ROWS:06d}", pa.string()),
             "w": pa.array([n % 7 for n in range(ROWS)], pa.int32()),
+            "ts": column(lambda v: noon + datetime.timedelta(days=v / 2), pa.timestamp("us")),
         }
     )
 
@@ -107,6 +109,13 @@ CONDITIONS: list[Any] = [
     ("d = '1950-03-01'", None),
     pytest.param("d < DATE '1900-01-09'", None, marks=LONG),
     ("d > '2064-04-01'", None),
+    ("ts = TIMESTAMP '2000-03-01 12:00:00.25'", None),
+    ("ts = '2000-03-01 12:00:00.250000'", None),
+    pytest.param("ts < TIMESTAMP '1959-01-09 12:00:00.25'", None, marks=LONG),
+    ("ts <= '1959-01-09'", None),
+    ("ts > DATE '2041-01-01' AND ts < '2041-01-20T00:00'", None),
+    ("ts IN (TIMESTAMP '2000-03-01 12:00:00.25', TIMESTAMP '2000-03-05 12:00:00.25')", None),
+    ("ts BETWEEN '1970-01-01' AND '1970-01-02 00:00:00'", None),
     ("s = 's060017'", None),
     ("s > 's089990'", None),
     ("s = 'moved'", None),
@@ -115,6 +124,7 @@ CONDITIONS: list[Any] = [
     ("k = ?", [17]),
     ("v < ? AND v > ?", [Decimal("1.25"), Decimal("-1.5")]),
     ("d = ?", [datetime.date(1950, 3, 1)]),
+    ("ts >= ? AND ts < ?", [datetime.datetime(2000, 3, 1), datetime.datetime(2000, 3, 9, 1)]),
     ("s IN (?, ?)", ["s060017", "s030001"]),
     ("k = ?", [Decimal("17.0")]),
     ("k = 17 AND s IS NOT NULL AND w + 0 = 3", None),
@@ -143,6 +153,9 @@ def test_pruning_changes_no_answer(
         "b = 170000000000",
         "v = 4.25",
         "d = DATE '1950-03-01'",
+        "ts = TIMESTAMP '2000-03-01 12:00:00.25'",
+        "ts > '2041-01-01'",
+        "ts < DATE '1959-06-01'",
         "s = 's060017'",
         "k IN (1, 2)",
     ],

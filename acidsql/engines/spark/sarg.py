@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SOURCES = "org.apache.spark.sql.sources"
 _ORC_FILTERS = "org.apache.spark.sql.execution.datasources.orc.OrcFilters$"
 
-_DATE = PrimitiveType("date")
+_DATE, _TIMESTAMP = PrimitiveType("date"), PrimitiveType("timestamp")
 _DAYS = range(-2, 3)
 """How many days off a day may be."""
 _FIRST_SURE = datetime.date(1583, 1, 3)
@@ -62,10 +62,7 @@ def _options(
     """The reader options, cached: they take a hundred gateway calls, half of a fast planning."""
     filters = java("java.util.ArrayList")()
     kinds = {c.name: c.type for c in columns}
-    for given in predicates:
-        predicate = widened(given) if kinds[given.column] == _DATE else given
-        if predicate is None:
-            continue
+    for predicate in (wide for p in predicates for wide in _sure(p, kinds[p.column])):
         values = [_java_value(java, v, kinds[predicate.column]) for v in predicate.values]
         if any(v is None for v in values):
             continue
@@ -81,6 +78,32 @@ def _options(
             comparison = java(f"{_SOURCES}.{_FILTERS[predicate.operator]}")
             filters.add(comparison(name, values[0]))
     return () if filters.isEmpty() else _serialized(java, columns, filters)
+
+
+def _sure(predicate: Predicate, kind: ColumnType) -> Sequence[Predicate]:
+    """The predicates that are true of each row which anybody may take for one of the predicate's.
+
+    A timestamp is compared by its day. ORC has no more than the bounds of timestamps to tell, since
+    a Bloom filter finds none that is off by a moment.
+    """
+    if kind == _DATE:
+        wide = widened(predicate)
+        return () if wide is None else (wide,)
+    if kind != _TIMESTAMP:
+        return (predicate,)
+    wide = widened(replace(predicate, values=tuple(text[:10] for text in predicate.values)))
+    if wide is None:
+        return ()
+    low, high = f"{min(wide.values)} 00:00:00", f"{max(wide.values)} 23:59:59"
+    least = replace(wide, operator=">=", values=(low,))
+    most = replace(wide, operator="<=", values=(high,))
+    match predicate.operator:
+        case "=" | "in":
+            return least, most
+        case "<" | "<=":
+            return (most,)
+        case ">" | ">=":
+            return (least,)
 
 
 def widened(predicate: Predicate) -> Predicate | None:
@@ -156,6 +179,8 @@ def _java_value(java: JavaClasses, text: str, kind: ColumnType) -> Any:
             return java("java.math.BigDecimal")(str(Decimal(text)))
         case PrimitiveType("date"):
             return java("java.sql.Date").valueOf(text)
+        case PrimitiveType("timestamp"):
+            return java("java.sql.Timestamp").valueOf(text)
         case PrimitiveType("string"):
             return text if text.isascii() else None
         case CharType():

@@ -1,8 +1,8 @@
 """Put the nanoseconds into a file that pyarrow wrote without them.
 
 The streams of nanoseconds are replaced and the positions in the index changed. The least and
-greatest values of these columns are dropped from the statistics: they lack the fractions, and a
-reader would skip rows by them.
+greatest values of these columns are moved by a second in the statistics: they lack the fractions,
+and a reader would skip rows by them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,16 @@ from acidsql.orc.footer import (
     read_bytes,
     read_section,
 )
-from acidsql.orc.protobuf import bytes_field, fields, packed_field, packed_numbers
+from acidsql.orc.protobuf import (
+    as_bytes,
+    bytes_field,
+    fields,
+    packed_field,
+    packed_numbers,
+    signed,
+    unsigned,
+    varint_field,
+)
 from acidsql.orc.rewrite import Change, NewStream, StripeParts
 from acidsql.orc.run_length import (
     RUN_MAX,
@@ -38,7 +47,8 @@ from acidsql.orc.stripe import (
     chunk_starts,
 )
 
-_TIMESTAMP_STATISTICS = 9
+_TIMESTAMP_STATISTICS, _LAST_BOUND = 9, 4
+_SECOND_MS = 1000
 
 
 @dataclass(slots=True)
@@ -93,7 +103,7 @@ class Splice(Change):
             parts,
             streams=tuple(replaced.get((s.kind, s.column), s) for s in parts.streams),
             statistics=tuple(
-                _bare(message) if column in self._columns else message
+                _loosened(message) if column in self._columns else message
                 for column, message in enumerate(parts.statistics)
             ),
         )
@@ -140,7 +150,7 @@ class _Places:
 
 
 def _moved(index: bytes, places: _Places) -> bytes:
-    """A column's row index with new places of its nanoseconds, and without bounds."""
+    """A column's row index with new places of its nanoseconds, and looser bounds."""
 
     def entry(message: bytes) -> bytes:
         positions: list[int] = []
@@ -149,7 +159,7 @@ def _moved(index: bytes, places: _Places) -> bytes:
             if number == POSITIONS:
                 positions += packed_numbers(value)
             elif number == INDEX_STATISTICS and isinstance(value, bytes):
-                result += bytes_field(number, _bare(value))
+                result += bytes_field(number, _loosened(value))
         kept, place = positions[: -places.width], positions[-places.width :]
         return packed_field(POSITIONS, [*kept, *places.moved(place)]) + bytes(result)
 
@@ -165,7 +175,21 @@ def _each(message: bytes, change: Callable[[bytes], bytes]) -> bytes:
     )
 
 
-def _bare(statistics: bytes) -> bytes:
-    """A column's statistics without its least and greatest timestamp."""
-    parts = (encode(n, v) for n, v in fields(statistics) if n != _TIMESTAMP_STATISTICS)
-    return b"".join(parts)
+def _loosened(statistics: bytes) -> bytes:
+    """A column's statistics, whose bounds hold for the fractions, too.
+
+    ORC's bounds are in milliseconds (TimestampStatistics): 1 and 3 are least ones, 2 and 4 greatest
+    ones, of the wall clock and in UTC. 5 and 6, what is finer, are left out.
+    """
+    result = b""
+    for number, value in fields(statistics):
+        if number == _TIMESTAMP_STATISTICS:
+            bounds = (
+                varint_field(n, unsigned(signed(bound) + _SECOND_MS * (-1 if n % 2 else 1)))
+                for n, bound in fields(as_bytes(value))
+                if isinstance(bound, int) and n <= _LAST_BOUND
+            )
+            result += bytes_field(number, b"".join(bounds))
+        else:
+            result += encode(number, value)
+    return result

@@ -15,6 +15,7 @@ from acidsql.layout.arrow import Array
 from acidsql.orc.exact import exact
 from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.reader import open_orc
+from acidsql.orc.statistics import file_statistics
 from acidsql.orc.timestamps.stored import decode_nanos, encode_nanos, restored, to_store
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import P0, columns
@@ -60,6 +61,20 @@ def test_every_timestamp_comes_back(
     if all(v is None or -(2**33) < v[0] < 2**33 for v in values):
         ticks = pa_orc.read_table(path)["row"].combine_chunks().field("v").cast(pa.int64())
         assert ticks.to_pylist() == [None if v is None else v[0] * 10**9 + v[1] for v in values]
+
+
+@given(st.lists(pairs.filter(bool), min_size=1, max_size=30))
+def test_bounds_hold_for_fractions(
+    tmp_path_factory: pytest.TempPathFactory, values: list[tuple[int, int]]
+) -> None:
+    path = str(tmp_path_factory.mktemp("t") / "f")
+    rewritten(path, "timestamp", array(values))
+    tail = read_tail(path)
+    (column,) = tail.timestamps
+    found = file_statistics(tail)[column]
+    moments = [seconds * 1000 + nanos / 10**6 for seconds, nanos in values]
+    assert min(moments) - 2000 <= found.low <= min(moments)
+    assert max(moments) - 1 < found.high <= max(moments) + 2000
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp with local time zone"])
