@@ -309,8 +309,8 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
             struct = self._require_view(view.name)
             before = copied(struct)
             change_view(struct, view)
-            self._alter(view.name, struct)
             self._undo.by(self._put_back, view.name, before, False)
+            self._alter(view.name, struct)
 
     def rename_view(self, name: TableName, new: TableName) -> None:
         refuse_name(new.table, Named.TABLE)
@@ -403,8 +403,8 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         struct.sd.location = location_of(renamed.location)
         _remove_statistics(struct)
         if keeps_name:
-            self._partitions.alter(table, [struct])
             self._undo.by(self._partitions.alter, table, [before])
+            self._partitions.alter(table, [struct])
             return
         with looked_at(lambda: self._is_moved(table, partition, renamed)):
             self._partitions.rename(before.values, struct)

@@ -22,6 +22,7 @@ from acidsql.errors import (
     DatabaseNotFoundError,
     PartitionExistsError,
     PartitionNotFoundError,
+    StorageError,
     TableExistsError,
     TableNotFoundError,
     TxnAbortedError,
@@ -187,6 +188,23 @@ def test_a_partition_that_keeps_its_name_is_altered(metastore: Open) -> None:
     [struct] = altered[0].partitions
     assert (struct.values, struct.sd.location) == (["0"], "file:/elsewhere/x")
     assert "rename_partition_req" not in server.names
+
+
+def test_a_new_place_that_was_noted_and_called_a_failure_is_taken_back(metastore: Open) -> None:
+    altered: list[str] = []
+
+    def alter(request: Any) -> Any:
+        altered.append(request.partitions[0].sd.location)
+        if len(altered) == 1:
+            raise hms.MetaException(message="a listener failed")
+        return hms.AlterPartitionsResponse()
+
+    handlers = {**Tables().handlers, "alter_partitions_req": alter, "heartbeat": lambda _: None}
+    _, store = metastore(**handlers)
+    name = partition(0).name
+    with pytest.raises(StorageError, match="failed in alter_part"), store.committing(TxnId(1)):
+        store.rename_partition(T, name, Partition(name, "/elsewhere/x"))
+    assert altered == ["file:/elsewhere/x", "file:/w/t/k=0"]
 
 
 def test_a_server_that_tells_nothing_of_its_settings(metastore: Open) -> None:
