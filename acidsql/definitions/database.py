@@ -11,7 +11,7 @@ from acidsql.definitions.create_table import forget_table
 from acidsql.definitions.removal import or_stays
 from acidsql.definitions.table_defaults import DEFAULT_TABLE_TYPE
 from acidsql.definitions.table_places import database_location
-from acidsql.errors import AnalysisError
+from acidsql.errors import AnalysisError, DatabaseExistsError
 from acidsql.execution.places import Neighbours, chosen_path, reason_to_keep, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -38,15 +38,20 @@ def create_database(statement: CreateDatabase, scope: Scope) -> Result:
             hint="CREATE TEMPORARY TABLE makes such a database, and the end of a session drops it.",
             **place,
         )
+    there = Result("create", message=f"database {name} exists already")
     if statement.if_not_exists and name in scope.store.databases():
-        return Result("create", message=f"database {name} exists already")
+        return there
     chosen = statement.location
     location = "" if chosen is None else chosen_path(chosen, scope)
     properties = dict(statement.properties)
     _refuse_bad_type(properties)
-    make_database(
-        Database(name, location, statement.comment, scope.user, parameters=properties), scope
-    )
+    database = Database(name, location, statement.comment, scope.user, parameters=properties)
+    try:
+        make_database(database, scope)
+    except DatabaseExistsError:  # since then, by another session
+        if not statement.if_not_exists:
+            raise
+        return there
     return Result("create", message="OK")
 
 

@@ -9,6 +9,7 @@ import pytest
 import acidsql
 from acidsql.errors import (
     AnalysisError,
+    DatabaseExistsError,
     PartitionNotFoundError,
     SqlSyntaxError,
     StorageError,
@@ -326,6 +327,15 @@ def test_files_of_an_external_table_outlive_its_database(session, tmp_path):
     message = session.execute("DROP DATABASE db CASCADE").message
     assert message == f"OK\n{tmp_path}/w/db.db holds files and stays."
     assert files(tmp_path / "w" / "db.db") == {"e/000000_0"}
+
+
+def test_another_session_has_made_the_database_meanwhile(session, monkeypatch):
+    session.execute("CREATE DATABASE db")
+    monkeypatch.setattr(session._store, "databases", lambda: ["default"])
+    message = session.execute("CREATE DATABASE IF NOT EXISTS db").message
+    assert message == "database db exists already"
+    with pytest.raises(DatabaseExistsError):
+        session.execute("CREATE DATABASE db")
 
 
 def test_a_database_without_files_leaves_no_directory(session, tmp_path):
