@@ -145,7 +145,7 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         kept = () if anew else there
         refuse_own_key(name, table.constraints, kept)
 
-        def take_back() -> None:
+        def put_back_with_constraints() -> None:
             set_constraints(name, kept)
             try:
                 self._put_back(name, before, cascade)
@@ -153,7 +153,7 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
                 is_back = self._require(name).sd.cols == before.sd.cols
                 set_constraints(name, there if is_back else table.constraints)
 
-        self._undo.by(take_back)
+        self._undo.by(put_back_with_constraints)
         set_constraints(name, kept)
         self._alter(name, struct, cascade)
         set_constraints(name, table.constraints)
