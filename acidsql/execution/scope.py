@@ -88,5 +88,5 @@ class Scope:
             with step:
                 yield
             return
-        with answer_asked_for(txn.txn_id, self.store.heartbeat), step:
+        with answer_asked_for(txn.txn_id, self.store.heartbeat, step):
             yield

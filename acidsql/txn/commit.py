@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from acidsql.errors import (
     AcidSqlError,
@@ -45,16 +45,23 @@ def _commit_again(txn_id: TxnId, step: Callable[[TxnId], None]) -> None:
 
 
 @contextmanager
-def answer_asked_for(txn_id: TxnId, require_open: Callable[[TxnId], None]) -> Iterator[None]:
-    """A block that commits a transaction. If its answer is lost, the store is asked what it did.
+def answer_asked_for(
+    txn_id: TxnId, require_open: Callable[[TxnId], None], step: AbstractContextManager[None]
+) -> Iterator[None]:
+    """``step``, whose end commits a transaction. If its answer is lost, the store is asked.
 
-    The block's error is raised unless the transaction is committed. ``require_open`` asks the
+    The step's error is raised unless the transaction is committed. ``require_open`` asks the
     store, and raises unless the transaction is open. CommitStateUnknownError if that is not
-    answered either.
+    answered either. What fails before the end of the step has committed nothing.
     """
+    is_ending = False
     try:
-        yield
+        with step:
+            yield
+            is_ending = True
     except _ANSWER_LOST as error:
+        if not is_ending:
+            raise
         try:
             require_open(txn_id)
         except NoSuchTxnError as found:

@@ -75,6 +75,31 @@ def test_no_directory_is_moved_back_if_nobody_knows(
     assert sorted(check_table(tables._store, TableName("default", name))) == rows
 
 
+@pytest.mark.parametrize(
+    ("verb", "sql", "name"),
+    [
+        ("rename_table", "ALTER TABLE t RENAME TO u", "t"),
+        ("drop_partitions", "ALTER TABLE p DROP PARTITION (k = 1)", "p"),
+    ],
+)
+def test_what_fails_before_the_commit_is_not_committed(
+    tables: Session, verb: str, sql: str, name: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Nobody needs to be asked, and nobody answers."""
+
+    def fail(*_: object) -> None:
+        raise StorageError("the connection is lost")
+
+    before = sorted(check_table(tables._store, TableName("default", name)))
+    with monkeypatch.context() as patch:
+        patch.setattr(tables._store, verb, fail)
+        patch.setattr(tables._store, "heartbeat", fail)
+        with pytest.raises(StorageError, match="the connection is lost") as raised:
+            tables.execute(sql)
+    assert not isinstance(raised.value, CommitStateUnknownError)
+    assert sorted(check_table(tables._store, TableName("default", name))) == before
+
+
 def test_the_files_of_a_converted_table(
     session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
