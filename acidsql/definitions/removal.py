@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from acidsql.errors import StorageError
 from acidsql.execution.places import Neighbours, reason_to_keep
@@ -59,14 +60,15 @@ def remove_free_places(
     """Remove directories after the commit that freed them; a line for each one that stays.
 
     The commit has released the locks. So each directory is looked for in the catalog once more:
-    another session may have given it to a table or partition by now.
+    another session may have given it to a table or partition by now. It stays if the catalog does
+    not answer, which is no failure of the statement any more.
     """
-    notes = []
-    for place in places:
+
+    def remove(place: OwnPlace) -> list[str]:
         free, reasons = divide([place], Neighbours(scope), partition_of=partition_of)
-        notes += reasons
-        notes += [line for each in free for line in remove_place(each, table, scope)]
-    return notes
+        return reasons + [line for each in free for line in remove_place(each, table, scope)]
+
+    return [line for p in places for line in or_stays(p.location, partial(remove, p))]
 
 
 def remove_place(place: OwnPlace, table: Table, scope: Scope) -> list[str]:

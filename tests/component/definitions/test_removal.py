@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import acidsql
+from acidsql.errors import StorageError
 from acidsql.model.names import TableName
 from acidsql.model.problem import ProblemKind
 from acidsql.session.session import Session
@@ -72,6 +73,25 @@ def test_another_table_has_got_the_directory(
     after_the_commit(one, take)
     assert f"{place} stays: it holds {place} of table default.v." in one.execute(drop).message
     assert (2, "2") in rows(one, "v")
+
+
+@pytest.mark.parametrize(
+    "drop", ["ALTER TABLE t DROP PARTITION (p = 1)", f"CREATE OR REPLACE TABLE t (id int) {ACID}"]
+)
+def test_a_store_that_goes_away_after_the_commit_is_no_failure(
+    sessions: tuple[Session, Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drop: str
+) -> None:
+    one, _ = sessions
+    one.execute(f"CREATE TABLE t {PARTITIONED}")
+    place = tmp_path / "elsewhere"
+    one.execute(f"ALTER TABLE t ADD PARTITION (p = 1) LOCATION '{place}'")
+
+    def gone(*_: object) -> None:
+        raise StorageError("the connection is lost")
+
+    after_the_commit(one, lambda: monkeypatch.setattr(one._store, "places", gone))
+    assert f"{place} stays: the connection is lost" in one.execute(drop).message
+    assert place.exists()
 
 
 def test_a_table_is_dropped_though_its_files_cannot_be_removed(
