@@ -22,6 +22,7 @@ from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.cleanup import failures_logged
+from acidsql.txn.commit import commit
 from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
     LockComponent,
@@ -315,7 +316,10 @@ class MetastoreTxns:
         return self.valid_write_ids([table], now)[table].high_watermark
 
     def _use_up(self, table: TableName, mark: WriteId, highest: WriteId) -> None:
-        """Allocate the write ids one after the other, and commit them empty."""
+        """Allocate the write ids one after the other, and commit them empty.
+
+        One that is not committed would hide the rows of the directories that have it.
+        """
         if highest - mark > _MOST_SEEDED:
             raise TxnError(
                 f"the metastore cannot skip {highest - mark} write ids of {table}",
@@ -330,7 +334,7 @@ class MetastoreTxns:
             allocated = max((m.writeId for m in answer.txnToWriteIds), default=None)
             mark = WriteId(given(allocated, f"write ids of {table}"))
             for txn_id in txns:
-                self.commit_txn(txn_id)
+                commit(txn_id, self.commit_txn)
 
     def seed_txn_id(self, highest: TxnId) -> None:
         """As in the port."""
@@ -351,7 +355,7 @@ class MetastoreTxns:
             txns = self.open_txns(highest - mark, "acidsql", "")
             mark = max(txns)
             for txn_id in txns:
-                self.commit_txn(txn_id)
+                commit(txn_id, self.commit_txn)
 
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: ValidTxnList

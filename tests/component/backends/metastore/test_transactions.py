@@ -846,6 +846,34 @@ def test_a_table_whose_write_ids_begin_later(metastore: Open) -> None:
     assert [(r.tableName, r.seedWriteId) for r in requests] == [("orders", 7)]
 
 
+def test_write_ids_are_passed_over_though_an_answer_is_lost(metastore: Open) -> None:
+    """Of a commit that was not carried out, and of one that was."""
+    lost, committed = [], []
+
+    def commit(request: Any) -> None:
+        if request.txnid in committed:
+            raise hms.NoSuchTxnException("Transaction is already committed.")
+        if request.txnid == 12:
+            committed.append(12)
+        if request.txnid != 11 and request.txnid not in lost:
+            lost.append(request.txnid)
+            raise HangUpError
+        committed.append(request.txnid)
+
+    _, store = metastore(
+        get_table_req=raising(hms.NoSuchObjectException("no table")),
+        get_open_txns=lambda: open_txns(9, []),
+        get_valid_write_ids=lambda _: write_ids(0, []),
+        open_txns=lambda _: hms.OpenTxnsResponse([10, 11, 12]),
+        allocate_table_write_ids=lambda r: hms.AllocateTableWriteIdsResponse(
+            [hms.TxnToWriteId(txn, number) for number, txn in enumerate(r.txnIds, 1)]
+        ),
+        commit_txn=commit,
+    )
+    store.seed_write_id(TABLE, WriteId(3))
+    assert (lost, sorted(committed)) == ([10, 12], [10, 11, 12])
+
+
 def test_too_many_write_ids_for_hive_3(metastore: Open) -> None:
     _, store = metastore(
         get_table_req=raising(hms.NoSuchObjectException("no table")),
