@@ -14,6 +14,7 @@ from acidsql.backends.metastore.errors import (
     UnknownMethodError,
 )
 from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.lost_answers import looked_at
 from acidsql.backends.metastore.operations import OPERATIONS
 from acidsql.backends.metastore.sense import given, meaning_of
 from acidsql.backends.metastore.snapshots import txn_list, write_id_list
@@ -303,7 +304,8 @@ class MetastoreTxns:
         )
         if mark == 0:
             try:
-                self._client.call("seed_write_id", request)
+                with looked_at(lambda: self._allocated(table) >= highest):
+                    self._client.call("seed_write_id", request)
             except UnknownMethodError:
                 pass
             else:
@@ -343,7 +345,9 @@ class MetastoreTxns:
             return
         try:
             # This seed is the first id that is given out; the seed of write ids is the last one.
-            self._client.call("seed_txn_id", hms.SeedTxnIdRequest(seedTxnId=highest + 1))
+            request = hms.SeedTxnIdRequest(seedTxnId=highest + 1)
+            with looked_at(lambda: self.valid_txns().high_watermark >= highest):
+                self._client.call("seed_txn_id", request)
         except UnknownMethodError:
             if highest - mark > _MOST_SEEDED:
                 raise TxnError(

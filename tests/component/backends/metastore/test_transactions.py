@@ -846,6 +846,24 @@ def test_a_table_whose_write_ids_begin_later(metastore: Open) -> None:
     assert [(r.tableName, r.seedWriteId) for r in requests] == [("orders", 7)]
 
 
+def test_write_ids_that_begin_later_already(metastore: Open) -> None:
+    """The server has carried the call out, and fails in it when it comes again."""
+    calls = []
+
+    def seed(request: Any) -> None:
+        calls.append(request.seedWriteId)
+        raise HangUpError if len(calls) == 1 else hms.MetaException("duplicate key")
+
+    _, store = metastore(
+        get_table_req=raising(hms.NoSuchObjectException("no table")),
+        get_open_txns=lambda: open_txns(9, []),
+        get_valid_write_ids=in_turn(write_ids(0, []), write_ids(7, [])),
+        seed_write_id=seed,
+    )
+    store.seed_write_id(TABLE, WriteId(7))
+    assert calls == [7, 7]
+
+
 def test_write_ids_are_passed_over_though_an_answer_is_lost(metastore: Open) -> None:
     """Of a commit that was not carried out, and of one that was."""
     lost, committed = [], []
