@@ -49,12 +49,19 @@ class ParquetTimes:
     ``julian_days`` and ``julian_clocks``: dates and timestamps before 1582-10-15 are those of the
     hybrid calendar. ``zone`` is the writer's time zone; "" if timestamps are stored as clocks show
     them. ``legacy`` says that the writer moved them to UTC as java.util.TimeZone does.
+    ``nanoseconds`` says that timestamps are counted in nanoseconds since 1970, as pandas does.
     """
 
     julian_days: bool = False
     julian_clocks: bool = False
     zone: str = ""
     legacy: bool = False
+    nanoseconds: bool = False
+
+    @property
+    def is_read_by_spark(self) -> bool:
+        """Whether Spark's reader knows such files, and `acidsql` can mend what it reads."""
+        return not self.legacy and not self.nanoseconds
 
     @classmethod
     def of(cls, footer: pq.FileMetaData, path: str) -> ParquetTimes:
@@ -62,11 +69,13 @@ class ParquetTimes:
         said = footer.metadata or {}
         by_hive_4 = _PROLEPTIC in said and footer.created_by.startswith("parquet-mr")
         days = said.get(_PROLEPTIC) == b"false"
-        if not any(kind == "INT96" for kind in _physical_types(footer)):
-            return cls(julian_days=days)
+        leaves = tuple(_leaves(footer))
+        nanoseconds = any('"nanoseconds"' in leaf.logical_type.to_json() for leaf in leaves)
+        if not any(leaf.physical_type == "INT96" for leaf in leaves):
+            return cls(julian_days=days, nanoseconds=nanoseconds)
         zone = said.get(_ZONE, b"").decode(errors="replace")
         if is_utc(zone):
-            return cls(days, by_hive_4)
+            return cls(days, by_hive_4, nanoseconds=nanoseconds)
         try:
             known_zone(zone)
         except ValueError:
@@ -74,10 +83,15 @@ class ParquetTimes:
                 f'file "{path}" has timestamps of the time zone "{zone}", which is not known',
                 hint="Install the package tzdata, or let Hive write the rows again in UTC.",
             ) from None
-        return cls(days, by_hive_4, zone, said.get(_LEGACY) == b"true")
+        return cls(days, by_hive_4, zone, said.get(_LEGACY) == b"true", nanoseconds)
 
     def shown(self, array: Array) -> Array:
-        """An array of any type, with days and timestamps as clocks at the writer showed them."""
+        """An array of any type, with days and timestamps as clocks at the writer showed them.
+
+        Timestamps have microseconds, as Spark has them; finer fractions are cut off.
+        """
+        if self.nanoseconds:
+            array = map_leaves(array, _is_fine, _in_microseconds)
         if self.julian_days:
             array = proleptic(array)
         if self.julian_clocks or self.zone:
@@ -162,6 +176,16 @@ def _is_clock(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and kind.tz is None
 
 
-def _physical_types(footer: pq.FileMetaData) -> Iterator[str]:
+def _is_fine(kind: pa.DataType) -> bool:
+    return pa.types.is_timestamp(kind) and kind.unit == "ns"
+
+
+def _in_microseconds(array: Array) -> Array:
+    ticks = np.asarray(array.cast(pa.int64()).fill_null(0), np.int64) // 1000
+    found = pa.array(ticks, pa.timestamp("us"), mask=np.asarray(array.is_null()))
+    return found.cast(pa.timestamp("us", array.type.tz))
+
+
+def _leaves(footer: pq.FileMetaData) -> Iterator[pq.ColumnSchema]:
     schema = footer.schema
-    return (schema.column(index).physical_type for index in range(len(schema)))
+    return (schema.column(index) for index in range(len(schema)))

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -113,6 +114,50 @@ def test_rows_that_a_load_puts_into_buckets(session: Session) -> None:
     )
     session.execute(f"LOAD DATA LOCAL INPATH '{FILES / 'hive4-berlin'}.parquet' INTO TABLE t")
     assert shown(session, "t") == answers("hive4-berlin")
+
+
+def counting(unit: str, zone: str | None) -> pa.Table:
+    """Timestamps around 1970, as pandas and Hive's int64 timestamps have them."""
+    kind = pa.timestamp(unit, zone)
+    return pa.table(
+        {
+            "id": pa.array([1, 2, 3, 4]),
+            "at": pa.array([-1_500_001_001, 1_500_001_999, 0, None], kind),
+            "n": pa.array([{"at": -1}, {"at": None}, None, {"at": 1}], pa.struct([("at", kind)])),
+            "a": pa.array([[-1, None], [], None, [1000]], pa.list_(kind)),
+        }
+    )
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp with local time zone"])
+def test_nanoseconds(
+    session: Session, spark: Any, tmp_path: Path, kind: str, zone: str | None
+) -> None:
+    """Spark's reader does not know them. Finer fractions than its own are cut off."""
+    (tmp_path / "files").mkdir()
+    pq.write_table(counting("ns", zone), tmp_path / "files" / "ns.parquet")
+    pq.write_table(counting("ns", zone).slice(0, 0), tmp_path / "files" / "none.parquet")
+    columns = f"id bigint, at {kind}, n struct<at:{kind}>, a array<{kind}>"
+    session.execute(
+        f"CREATE EXTERNAL TABLE e ({columns}) STORED AS PARQUET LOCATION '{tmp_path / 'files'}'"
+    )
+    micros = "unix_micros(CAST({} AS timestamp with local time zone))".format
+    shown = f"id, {micros('at')}, {micros('n.at')}, {micros('get(a, 0)')}, size(a)"
+    query = f"SELECT {shown} FROM e ORDER BY id"
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    try:
+        assert session.execute(query).fetchall() == [
+            (1, -1_500_002, -1, -1, 2),
+            (2, 1_500_001, None, None, 0),
+            (3, 0, None, None, None),
+            (4, None, 0, 1, 1),
+        ]
+        day = "at < TIMESTAMP '1970-01-01 00:00:00' AND id > 0"
+        assert session.execute(f"SELECT id FROM e WHERE {day}").fetchall() == [(1,)]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
 
 
 def test_our_own_files(session: Session, tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def _file_frames(
             yield _of_columns(events, table, places)
         return
     for times, some in _by_times(table, files, storage).items():
-        if times.legacy:
+        if not times.is_read_by_spark:
             yield _of_columns(whole.scan(spark, some), table, places)
             continue
         rows = _rows(spark, table, some, storage, predicates)

@@ -1,6 +1,7 @@
 """Whole files as frames: tasks read them, where Spark alone has no reader that reads them right.
 
-It has none of Avro, and none that moves a Parquet file's timestamps as java.util.TimeZone does.
+It has none of Avro, none that moves a Parquet file's timestamps as java.util.TimeZone does, and
+none of those that count nanoseconds.
 """
 
 from __future__ import annotations

@@ -50,6 +50,17 @@ def test_what_others_say(tmp_path: Path) -> None:
     assert times_of(written(path, zoned, int96=False), STORAGE) == OURS
 
 
+def test_nanoseconds(tmp_path: Path) -> None:
+    """Of a struct, too. They become microseconds, rounded down as Spark rounds those of INT96."""
+    times = pa.array([-1, 1999, None], pa.timestamp("ns"))
+    rows = pa.table({"s": pa.StructArray.from_arrays([times], ["t"])})
+    pq.write_table(rows, tmp_path / "f")
+    found = times_of(str(tmp_path / "f"), STORAGE)
+    assert (found, found.is_read_by_spark) == (ParquetTimes(nanoseconds=True), False)
+    shown = found.shown(rows.column("s").combine_chunks()).field("t")
+    assert shown.equals(pa.array([-1, 1, None], pa.timestamp("us")))
+
+
 @pytest.mark.parametrize("zone", [b"Nowhere/Land", b"' || x", b"\xff", b"../etc/passwd"])
 def test_a_zone_that_is_not_known(tmp_path: Path, zone: bytes) -> None:
     path = written(tmp_path / "f", {b"writer.time.zone": zone})
