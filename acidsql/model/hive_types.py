@@ -25,6 +25,15 @@ def type_of_hive(text: str) -> ColumnType:
     return parse_type(_ZONE.sub(r"\1", text))
 
 
+def field_names(text: str) -> list[str]:
+    """The names of the fields in the text of a type, as Hive spells them.
+
+    >>> field_names("struct<Aa:int,b:map<string,struct<C c:array<int>>>>")
+    ['Aa', 'b', 'C c']
+    """
+    return re.findall(r"([^<>,:]+):", _ZONE.sub(r"\1", text))
+
+
 def hive_type(kind: ColumnType) -> str:
     """The text of a type as Hive keeps it, with names of fields without quotes.
 

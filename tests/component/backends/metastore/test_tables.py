@@ -233,6 +233,25 @@ def test_what_may_be_written(changes, reason):
     assert table_from(struct(**changes)).read_only == reason
 
 
+@pytest.mark.parametrize(
+    ("format", "type", "refused"),
+    [
+        (FileFormat.ORC, "array<struct<a:int,Bb:map<string,int>>>", True),
+        (FileFormat.ORC, "struct<a:timestamp with local time zone('Europe/Berlin'),b:int>", False),
+        (FileFormat.AVRO, "struct<Bb:int>", True),
+        (FileFormat.PARQUET, "struct<Bb:int>", False),
+    ],
+)
+def test_fields_with_capital_letters(format, type, refused):
+    """Hive would read NULL in files of ours: it looks for the field Bb, and they have bb."""
+    columns = [hms.FieldSchema(name="c", type=type)]
+    table = table_from(struct(replace(PLAIN, format=format), descriptor={"cols": columns}))
+    assert table.read_only == table.uncompacted
+    assert (table.uncompacted is not None) == refused
+    if refused:
+        assert table.uncompacted.startswith('Column "c" has a field "Bb".')
+
+
 def test_a_change_leaves_what_is_not_ours():
     theirs = struct(
         WHOLE,
