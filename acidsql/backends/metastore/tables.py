@@ -193,6 +193,12 @@ def _write_obstacle(struct: Struct, parameters: Mapping[str, str]) -> str | None
         return "It is a materialized view that Hive rebuilds."
     if struct.sd.sortCols:
         return "Its files are sorted (SORTED BY), and acidsql does not write sorted files."
+    for key in struct.partitionKeys or ():
+        if (key.type or "").lower().startswith("char"):
+            return (
+                f'Its partition column "{key.name}" is of type {key.type}: Hive pads the names of'
+                " such partitions with blanks."
+            )
     bucketing = _bucketing(struct.sd, parameters)
     if bucketing is None:
         return None

@@ -227,6 +227,10 @@ def test_parquet_whose_columns_are_found_by_position():
         ({"descriptor": {"bucketCols": ["b"], "numBuckets": 2,
                          "cols": [hms.FieldSchema(name="b", type="binary")]}},
          'It is bucketed by "b" of type binary, which Hive hashes in its own way.'),
+        ({"partitionKeys": [hms.FieldSchema(name="p", type="varchar(4)"),
+                            hms.FieldSchema(name="q", type="char(4)")]},
+         'Its partition column "q" is of type char(4): Hive pads the names of such partitions with'
+         " blanks."),
     ],
 )  # fmt: skip
 def test_what_may_be_written(changes, reason):
