@@ -222,14 +222,14 @@ def test_a_value_that_does_not_fit_is_an_error(plain: Session) -> None:
     assert rows_of(plain, "SELECT * FROM t") == [(1, "x", 4)]
 
 
-def test_each_value_of_several_rows_is_stored_by_itself(plain: Session, spark: Any) -> None:
+def test_each_value_of_several_rows_is_stored_by_itself(plain: Session) -> None:
     """In VALUES, Spark gives those of a column one type."""
-    numbers = range(150)  # more than are computed side by side
+    numbers = range(200)  # more than are computed side by side
     rows = [f"({n}, {VALUES[n % 2 + 1].format('')}, 1 / {n})" for n in numbers]
     rows = [row.replace("size(ar)", "size(CAST(NULL AS array<int>))") for row in rows]
-    plain.execute(f"INSERT INTO t (id, a, n) VALUES {', '.join(rows)}, (150, DEFAULT, DEFAULT)")
+    plain.execute(f"INSERT INTO t (id, a, n) VALUES {', '.join(rows)}, (200, DEFAULT, DEFAULT)")
     expected = [(n, "2.0" if n % 2 == 0 else "-1", {0: None, 1: 1}.get(n, 0)) for n in numbers]
-    assert rows_of(plain, "SELECT * FROM t") == sorted([*expected, (150, None, 4)], key=str)
+    assert rows_of(plain, "SELECT * FROM t") == sorted([*expected, (200, None, 4)], key=str)
 
 
 @pytest.mark.usefixtures("size")
