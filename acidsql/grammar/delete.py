@@ -10,7 +10,7 @@ from acidsql.statements.merge import Merge, MergeDelete
 
 
 def parse_delete(cursor: Cursor) -> Delete | Merge:
-    """Parse a DELETE from the cursor. With one source in USING it is a MERGE with one clause."""
+    """Parse a DELETE from the cursor. With one source in USING it mostly is a MERGE."""
     line, column = cursor.source.place(cursor.offset)
     cursor.expect("DELETE")
     cursor.skip_hint()

@@ -11,6 +11,7 @@ from acidsql.grammar.insert import dotted, qualifier_length
 from acidsql.grammar.relation import Relations, parse_relations, sees_relations
 from acidsql.grammar.row_expression import row_expression, row_value
 from acidsql.grammar.source import Source, parse_source, refuse_nondeterministic
+from acidsql.grammar.walk import has_correlated_subquery
 from acidsql.statements.fragment import Fragment, Identifier, TableRef, Value
 from acidsql.statements.merge import Merge, MergeDelete, MergeUpdate
 from acidsql.statements.update import Assignment, Update
@@ -26,7 +27,7 @@ _CLAUSES = {
 
 
 def parse_update(cursor: Cursor) -> Update | Merge:
-    """Parse an UPDATE from the cursor. With one source in FROM it is a MERGE with one clause."""
+    """Parse an UPDATE from the cursor. With one source in FROM it mostly is a MERGE."""
     line, column = cursor.source.place(cursor.offset)
     cursor.expect("UPDATE")
     cursor.skip_hint()
@@ -49,6 +50,7 @@ def parse_join(
 ) -> tuple[Source | Relations, Fragment]:
     """Parse ``s WHERE e`` up to the end of the cursor: the source, and which rows are joined."""
     source: Source | Relations
+    begin = cursor.at
     if sees_relations(cursor):
         source = parse_relations(cursor, target, statement)
     else:
@@ -58,6 +60,10 @@ def parse_join(
     start = cursor.offset
     on = clause_expression(rest, (target, *source.tables), statement)
     refuse_nondeterministic(cursor.source, on, start, f"the WHERE that joins the {statement}")
+    if isinstance(source, Source) and has_correlated_subquery(on.tree):
+        # Spark takes such a subquery in a WHERE, and not in the condition of a MERGE's join.
+        cursor.at = begin
+        source = parse_relations(cursor, target, statement)
     cursor.at = cursor.end
     return source, on
 

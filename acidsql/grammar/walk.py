@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -368,6 +368,39 @@ def direct_sources(node: exp.Expr) -> list[tuple[exp.Expr, bool]]:
     for lateral in node.args.get("laterals") or ():
         found.append((lateral, True))
     return found
+
+
+def selects_seen(node: exp.Expr) -> Iterator[exp.Select]:
+    """The SELECTs whose sources a name may be of, from the nearest one outwards.
+
+    A query in FROM sees nothing of the one around it without LATERAL.
+    """
+    below, within_select = node, False
+    while (parent := node.parent) is not None:
+        is_in_from = isinstance(parent, (exp.From, exp.Join)) and node.arg_key == "this"
+        is_query = isinstance(below, exp.Query) and below.arg_key == "this"
+        if within_select and (isinstance(parent, exp.CTE) or (is_in_from and is_query)):
+            return
+        if isinstance(parent, exp.Select):
+            within_select = True
+            yield parent
+        below, node = node, parent
+
+
+def is_of_subquery(column: exp.Column) -> bool:
+    """Whether the qualifier is the name of a source of a subquery that the column stands in."""
+    sources = [item for select in selects_seen(column) for item, _ in direct_sources(select)]
+    names = {item.alias_or_name.lower() for item in sources}
+    return any(part.name.lower() in names for part in column.parts[:-1][:2])
+
+
+def has_correlated_subquery(expression: exp.Expr) -> bool:
+    """Whether a subquery has a column of a row outside of it. A name without a qualifier has not.
+
+    What such a name means is unknown without a catalog.
+    """
+    columns = (c for query in expression.find_all(exp.Select) for c in query.find_all(exp.Column))
+    return any(len(column.parts) > 1 and not is_of_subquery(column) for column in columns)
 
 
 def _merges_columns(select: exp.Select) -> bool:

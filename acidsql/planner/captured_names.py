@@ -9,11 +9,11 @@ that does not have it may take it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
-from acidsql.grammar.walk import direct_sources
+from acidsql.grammar.walk import direct_sources, selects_seen
 from acidsql.planner.predicates import is_node_of
 from acidsql.statements.fragment import Fragment
 
@@ -63,20 +63,3 @@ def _capturing(
         if any(parts[0] in known for _, known in tables):
             break
     return found
-
-
-def selects_seen(node: exp.Expr) -> Iterator[exp.Select]:
-    """The SELECTs whose sources a name may be of, from the nearest one outwards.
-
-    A query in FROM sees nothing of the one around it without LATERAL.
-    """
-    below, within_select = node, False
-    while (parent := node.parent) is not None:
-        is_in_from = isinstance(parent, (exp.From, exp.Join)) and node.arg_key == "this"
-        is_query = isinstance(below, exp.Query) and below.arg_key == "this"
-        if within_select and (isinstance(parent, exp.CTE) or (is_in_from and is_query)):
-            return
-        if isinstance(parent, exp.Select):
-            within_select = True
-            yield parent
-        below, node = node, parent

@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 from sqlglot import exp
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
-from acidsql.grammar.walk import direct_sources
+from acidsql.grammar.walk import is_of_subquery
 from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier
 from acidsql.model.table import Column, Table
-from acidsql.planner.captured_names import selects_seen
 from acidsql.planner.defaults import default_value
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates, conjuncts, says_only
@@ -196,7 +195,7 @@ class _MergePlanner:
         there = self.source_alias if is_target else self.alias
         for fragment in _fragments_of(clause):
             for column in fragment.tree.find_all(exp.Column):
-                if _qualifier(column) == alias.lower() and not _is_of_subquery(column):
+                if _qualifier(column) == alias.lower() and not is_of_subquery(column):
                     raise AnalysisError(
                         f'{when} cannot use "{column.sql()}" of {side}',
                         hint=f'Only columns of "{there}" have a value there.',
@@ -335,12 +334,6 @@ def _qualified(node: exp.Expr, alias: str) -> bool:
 def _qualifier(column: exp.Column) -> str | None:
     """What stands first before a column's name, in lower case; None for a bare name."""
     return column.parts[0].name.lower() if len(column.parts) > 1 else None
-
-
-def _is_of_subquery(column: exp.Column) -> bool:
-    """Whether the qualifier is the name of a source of a subquery that the column stands in."""
-    sources = [item for select in selects_seen(column) for item, _ in direct_sources(select)]
-    return _qualifier(column) in {item.alias_or_name.lower() for item in sources}
 
 
 def _is_table(source: Fragment) -> bool:

@@ -101,7 +101,14 @@ _VIRTUAL_COLUMNS = {
 }
 """Columns that every table of Hive has, and hints for what to write instead."""
 
+_IN_JOIN = (
+    "The ON of a join or a MERGE cannot have such a subquery: make its value a column of one side,"
+    " or put it into WHERE or the condition of a clause."
+)
 _HINTS = {
+    "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY": _IN_JOIN,
+    "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY."
+    "UNSUPPORTED_CORRELATED_EXPRESSION_IN_JOIN_CONDITION": _IN_JOIN,
     "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.HIGHER_ORDER_FUNCTION": "A struct that a subquery"
     " yields for a column needs its fields in the order of the column's.",
 }
