@@ -1,4 +1,4 @@
-"""UPDATE … FROM and DELETE … USING with several sources do what PostgreSQL and DuckDB do."""
+"""UPDATE … FROM and DELETE … USING that are no MERGE do what PostgreSQL and DuckDB do."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ UPDATES = [
     " WHERE t.k = a.k AND EXISTS (SELECT * FROM c WHERE c.g = g)",
     "WITH q AS (SELECT k, x FROM a) UPDATE t SET v = q.x FROM q JOIN a ON q.k = a.k"
     " WHERE t.k = q.k",
+    # One source, and subqueries over the columns of both sides.
+    "UPDATE t SET s = a.k || 'both' FROM a"
+    " WHERE EXISTS (SELECT 1 FROM b AS i WHERE i.g = a.g AND a.k = t.k)",
+    "UPDATE t SET v = a.x + 1 FROM a WHERE t.k = (SELECT max(c.g) FROM c WHERE c.g <= a.g)",
     "UPDATE t SET s = v.s FROM (VALUES (1, 'one'), (NULL, 'none')) AS v (k, s), a"
     " WHERE t.k = v.k AND a.k = v.k",
 ]
@@ -44,6 +48,7 @@ DELETES = [
     # A row that several pairs match is deleted once.
     "DELETE FROM t AS o USING t AS u CROSS JOIN b WHERE o.k <> u.k AND o.k = 4",
     "DELETE FROM t USING a LEFT JOIN c ON a.g = c.g WHERE t.k = a.k AND c.w IS NULL",
+    "DELETE FROM t USING a WHERE t.k = a.k AND a.x > (SELECT min(c.g) FROM c WHERE c.g = t.k)",
     "DELETE FROM t USING a, b WHERE false",
 ]
 
