@@ -53,24 +53,25 @@ def place_of_piece(
     except UnclosedError:
         return None
     source = Source(text, line, column)
-    found = _places(source.tokens, wanted)
+    written = [_spelled(token) for token in source.tokens]
+    found = _places(written, wanted)
     while not found and len(wanted) > _BEGINNING_MIN:
         wanted.pop()
-        found = _places(source.tokens, wanted)
+        found = _places(written, wanted)
         found = found if len(found) == 1 else []
-    return source.place(found[0].start) if found else None
+    return source.place(source.tokens[found[0]].start) if found else None
 
 
-def _places(tokens: Sequence[Token], wanted: Sequence[str]) -> list[Token]:
-    """The first token of each place that has the wanted ones, and is no part of a longer name."""
+def _places(written: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Where the wanted tokens begin among the written ones, and are no part of a longer name."""
     places = []
-    for index, token in enumerate(tokens):
+    for index, text in enumerate(written):
         end = index + len(wanted)
-        if not wanted or [_spelled(t) for t in tokens[index:end]] != wanted:
+        if not wanted or text != wanted[0] or written[index:end] != wanted:
             continue
-        neighbours = [tokens[n].text for n in (index - 1, end) if 0 <= n < len(tokens)]
+        neighbours = [written[n] for n in (index - 1, end) if 0 <= n < len(written)]
         if "." not in neighbours:
-            places.append(token)
+            places.append(index)
     return places
 
 
