@@ -24,7 +24,7 @@ from acidsql.model.types import (
     DecimalType,
     PrimitiveType,
 )
-from acidsql.model.value_text import decimal_text
+from acidsql.model.value_text import decimal_text, timestamp_text
 from acidsql.planner.predicates import Arguments
 from acidsql.statements.fragment import Constant, Fragment
 
@@ -324,7 +324,7 @@ def _date(value: Literal) -> str:
 
 def _timestamp(value: Literal) -> str:
     if isinstance(value, datetime.datetime):
-        return value.isoformat(" ")
+        return timestamp_text(value)
     if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
         raise NotLiteral
     try:
@@ -344,8 +344,7 @@ def _clock(text: str) -> str:
     hour, minute, second = map(int, text[11:19].split(":"))
     time = datetime.time(hour, minute, second, int(fraction))
     day = datetime.date.fromisoformat(text[:10])
-    whole = datetime.datetime.combine(day, time).isoformat(" ")
-    return whole.rstrip("0") if time.microsecond else whole
+    return timestamp_text(datetime.datetime.combine(day, time))
 
 
 def _binary(value: Literal) -> str:

@@ -16,6 +16,7 @@ from sqlglot import exp
 from acidsql.errors import InvalidValueError
 from acidsql.grammar.parse import parse
 from acidsql.model.types import INTEGER_BITS, parse_type
+from acidsql.model.value_text import timestamp_text
 from acidsql.orc.schema import arrow_type
 from acidsql.planner.literals import NotLiteral, cell_text
 from acidsql.planner.predicates import literal_text
@@ -220,8 +221,7 @@ def test_timestamps(moment: datetime.datetime) -> None:
         text(quoted(moment.isoformat(" ")), "timestamp"),
         text(quoted(moment.isoformat("T")), "timestamp"),
     ):
-        assert found is not None
-        assert datetime.datetime.fromisoformat(found) == moment
+        assert found == timestamp_text(moment)
         assert arrow(found, "timestamp") == moment
 
 
