@@ -15,10 +15,9 @@ from acidsql.grammar.lexer import Kind, Token, UnclosedError, lex
 
 _WORD = "TIMESTAMP"
 _SUFFIX = "_NTZ"
-_NO_ZONE = re.compile(
-    r"\s*\d{4}-\d{1,2}-\d{1,2}(?:[ T]\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d*)?)?)?\s*", re.ASCII
-)
-"""A time that names no zone. Spark makes an instant of any other."""
+_YEAR, _CLOCK = r"[+-]?\d{4,6}", r"\d{1,2}(?::\d{1,2}(?::\d{1,2}(?:\.\d*)?)?)?"
+_NO_ZONE = re.compile(rf"\s*{_YEAR}(?:-\d{{1,2}}(?:-\d{{1,2}}(?:[ T]{_CLOCK})?)?)?\s*", re.ASCII)
+"""A time that names no zone, and has a year at least. Spark makes an instant of any other."""
 
 
 def wall_clocks(text: str) -> str:
