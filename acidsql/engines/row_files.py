@@ -22,7 +22,7 @@ from acidsql.engines.parquet_sink import ParquetSink
 from acidsql.engines.parquet_times import ParquetTimes, is_hybrid_of_spark, refuse_old_times
 from acidsql.engines.text_rows import encode_lines
 from acidsql.errors import ConfigError, StorageError
-from acidsql.layout.arrow import Array
+from acidsql.layout.arrow import Array, DataType
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
 from acidsql.model.types import (
     VOID,
@@ -217,12 +217,41 @@ def _named(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:
     found = {name.lower(): index for index, name in enumerate(batch.schema.names)}
     schema = row_schema(columns)
     arrays = [
-        _seen(settled(batch.column(found[c.name])), c.type)
+        _seen(settled(_stored(batch.column(found[c.name]))), c.type)
         if c.name in found and c.type != VOID
         else pa.nulls(batch.num_rows, schema.field(c.name).type)
         for c in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, names=[c.name for c in columns])
+
+
+def _stored(array: Array) -> Array:
+    """The values in the types of Parquet, if the file's writer has noted other forms of Arrow's.
+
+    pandas notes dictionaries for its categories, and polars long offsets and views.
+    """
+    kind = _stored_type(array.type)
+    return array if kind == array.type else array.cast(kind)
+
+
+def _stored_type(kind: DataType) -> DataType:
+    if pa.types.is_dictionary(kind):
+        return _stored_type(kind.value_type)
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.binary()
+    if pa.types.is_struct(kind):
+        return pa.struct([_stored_field(field) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_stored_field(kind.key_field), _stored_field(kind.item_field))
+    if pa.types.is_nested(kind):
+        return pa.list_(_stored_field(kind.value_field))
+    return kind
+
+
+def _stored_field(field: Any) -> Any:
+    return field.with_type(_stored_type(field.type))
 
 
 def _seen(array: Array, kind: ColumnType) -> Array:

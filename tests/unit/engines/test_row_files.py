@@ -2,6 +2,7 @@
 
 import datetime as dt
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
@@ -58,6 +59,31 @@ def test_fields_of_parquet_are_found_in_upper_and_lower_case(tmp_path: Path) -> 
         {"v": [("k", [{"a": "one", "b": 1, "late": None}, None])], "w": {"c": 2}},
         {"v": None, "w": None},
         {"v": [], "w": {"c": None}},
+    ]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.dictionary(pa.int32(), pa.large_string()),
+        pa.large_string(),
+        pa.string_view(),
+    ],
+)
+def test_forms_of_arrow_do_not_matter_in_parquet(tmp_path: Path, form: Any) -> None:
+    """pandas writes categories, and polars has long lists and views of texts."""
+    path = str(tmp_path / "000000_0")
+    texts = pa.array(["abcdef", None, "x"]).cast(form)
+    lists = pa.array([["abcdef", None], None, []]).cast(pa.large_list(form))
+    pairs = pa.StructArray.from_arrays([texts], ["a"])
+    pq.write_table(pa.table({"v": texts, "w": lists, "x": pairs}), path)
+    of = columns("v varchar(2), w array<varchar(3)>, x struct<a:char(1)>")
+    rows = read_rows(path, path, RowFormat(of, FileFormat.PARQUET, "none"))
+    assert [row for batch in rows for row in batch.to_pylist()] == [
+        {"v": "ab", "w": ["abc", None], "x": {"a": "a"}},
+        {"v": None, "w": None, "x": {"a": None}},
+        {"v": "x", "w": [], "x": {"a": "x"}},
     ]
 
 
