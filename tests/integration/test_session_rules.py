@@ -233,6 +233,20 @@ def test_each_value_of_several_rows_is_stored_by_itself(plain: Session) -> None:
 
 
 @pytest.mark.usefixtures("size")
+def test_each_nested_value_of_several_rows_is_stored_by_itself(plain: Session) -> None:
+    kinds = "ar array<string>, st struct<p:int,q:string>, m map<string,int>"
+    plain.execute(f"CREATE TABLE n (id int, {kinds}) {ACID}")
+    plain.execute(
+        "INSERT INTO n VALUES (abs(-1), array(1), struct('1', 2), map('a', 1)),"
+        " (2, array(NULL, 2.5), NULL, NULL), (3, NULL, struct(3, NULL), map())"
+    )
+    assert [tuple(row) for row in plain.execute("SELECT * FROM n ORDER BY id").fetchall()] == [
+        (1, ["1"], (1, "2"), {"a": 1}),
+        (2, [None, "2.5"], None, None),
+        (3, None, (3, None), {}),
+    ]
+
+
 def test_only_the_acting_clause_is_evaluated(plain: Session) -> None:
     plain.execute("INSERT INTO t (id, a) SELECT id, s FROM src")
     plain.execute(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.errors import clear_errors
@@ -48,12 +49,18 @@ def _cast_apart(rows: Sequence[_Row], columns: Sequence[Column], job: Job) -> Da
     Side by side, each value keeps its own type.
     """
     # Spark's errors show these names.
-    names = [f"new {column.name} {number}" for number in range(len(rows)) for column in columns]
+    names = [[f"new {column.name} {number}" for column in columns] for number in range(len(rows))]
     beside = [SqlText.of("(", value, "\n)") for row in rows for value in row]
-    computed = job.sql(_values([beside])).toDF(*names)
-    values = _cast([SqlText.of(quote(name)) for name in names], [*columns] * len(rows))
+    computed = job.sql(_values([beside])).toDF(*chain.from_iterable(names))
+    each = ", ".join(_struct([SqlText.of(quote(n)) for n in row], columns) for row in names)
     with clear_errors(), ansi(job.spark):
-        return computed.selectExpr(f"stack({len(rows)}, {', '.join(map(str, values))})")
+        return computed.selectExpr(f"inline(array({each}))")
+
+
+def _struct(values: _Row, columns: Sequence[Column]) -> str:
+    """A struct of the cast values. In an array of them, it does not matter which may be null."""
+    named = (f"{value} AS c{at}" for at, value in enumerate(_cast(values, columns)))
+    return f"struct({', '.join(named)})"
 
 
 def _values(rows: Iterable[_Row]) -> SqlText:
