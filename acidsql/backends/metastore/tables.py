@@ -77,13 +77,14 @@ def table_from(struct: Struct) -> Table:
         noted[MATERIALIZED_TEXT] = struct.viewOriginalText or ""
     if struct.tableType == "EXTERNAL_TABLE" and not _is_true(noted, "external"):
         noted["EXTERNAL"] = "TRUE"
+    columns = columns_from(given(struct.sd.cols, f"the columns of {name}"), name)
     spelling = None
     if stored.format in _BY_EXACT_NAMES:
-        spelling = _spelling_obstacle(struct.sd.cols or ())
+        spelling = _spelling_obstacle(struct.sd.cols)
     obstacle = spelling or _write_obstacle(struct, parameters)
     table = Table(
         name=name,
-        columns=columns_from(given(struct.sd.cols, f"the columns of {name}"), name),
+        columns=columns,
         location=place_of(struct.sd.location),
         partition_columns=columns_from(struct.partitionKeys or (), name),
         bucketing=_bucketing(struct.sd, parameters),
