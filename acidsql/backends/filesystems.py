@@ -239,11 +239,12 @@ class LocalStorage:
 
     def remove_empty(self, location: str) -> None:
         _refuse_strange("remove", location)
+        if self.list_files(location):
+            return
         root = self._path(location)
         with _clear_errors("remove", location):
             if root.is_symlink():
-                if not self.list_files(location):
-                    root.unlink()
+                root.unlink()
                 return
             for directory, _, names in os.walk(root, topdown=False):
                 _remove_unless_filled(Path(directory), names)

@@ -273,6 +273,7 @@ def test_only_what_is_empty_is_removed_as_such(tmp_path: Path, storage: Storage)
     for name in ("empty", "full", "missing"):
         storage.remove_empty(f"{tmp_path}/{name}")
     assert names(tmp_path) == ["full"]
+    assert names(tmp_path / "full") == ["inside", "other"]
     assert (tmp_path / "full" / "inside" / "row").read_text() == "row"
 
 
@@ -298,8 +299,10 @@ def test_what_comes_into_an_empty_directory_stays(
         comes()
         removing(*what, **how)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(storage, "list_files", listed)
-    monkeypatch.setattr(os, "rmdir", removed)
+    if storage is STORAGE:
+        monkeypatch.setattr(os, "rmdir", removed)
+    else:
+        monkeypatch.setattr(storage, "list_files", listed)
     storage.remove_empty(f"{tmp_path}/t")
     assert (place / "row").read_text() == "row"
     assert names(tmp_path) == ["t"]
