@@ -20,7 +20,7 @@ from acidsql.layout.dir_names import own_name_in
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.own_path import lies_in
 from acidsql.model.table import TableKind
-from acidsql.ports.catalog import Catalog, Partition, Place
+from acidsql.ports.catalog import Catalog, Partition, Place, all_databases
 from acidsql.ports.storage import Storage, is_plain_path, local_path_of, without_login
 
 _BEGINNING = re.compile(r"[^:/]+://[^/]*")
@@ -175,10 +175,9 @@ class Neighbours:
             yield Holding(os.path.realpath(path), "the store")
 
     def _databases(self, catalog: Catalog) -> Iterator[Holding]:
-        for name in catalog.databases():
-            database = catalog.database(name)
+        for database in all_databases(catalog):
             for place in {database.location, database.managed_location or database.location}:
-                yield Holding(self.resolve(place), f"database {name}", name)
+                yield Holding(self.resolve(place), f"database {database.name}", database.name)
 
     def holding(self, place: Place) -> Holding:
         """The holding of a place in the catalog."""

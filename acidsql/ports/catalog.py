@@ -240,6 +240,13 @@ class Catalog(Protocol):
         ...
 
 
+def all_databases(catalog: Catalog) -> Iterator[Database]:
+    """Every database, except perhaps one that is dropped meanwhile."""
+    for name in catalog.databases():
+        with suppress(DatabaseNotFoundError):
+            yield catalog.database(name)
+
+
 def all_places(catalog: Catalog) -> Iterator[Place]:
     """The directory of every table and partition; of what is dropped meanwhile, perhaps none."""
     for database in catalog.databases():

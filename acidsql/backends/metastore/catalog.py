@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +43,7 @@ from acidsql.backends.metastore.tables import (
 )
 from acidsql.backends.metastore.undo import Undo
 from acidsql.backends.metastore.views import VIEW, change_view, is_view, view_from, view_to
-from acidsql.errors import UnsupportedStatementError
+from acidsql.errors import DatabaseNotFoundError, UnsupportedStatementError
 from acidsql.model.metastore_parameters import STATISTICS
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.naming import Named, refuse_name
@@ -54,6 +54,7 @@ from acidsql.model.view import View
 from acidsql.ports.catalog import (
     Partition,
     Place,
+    all_databases,
     database_not_found,
     partition_exists,
     partition_not_found,
@@ -282,20 +283,27 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         If the directory's parent is that of a database, only this database is looked through.
         """
         parent = location.rpartition("/")[0]
-        databases = [self.database(name) for name in self.databases()]
+        databases = list(all_databases(self))
         near = [d for d in databases if parent in (d.location, d.managed_location)]
         for database in near or databases:
-            for some in batches(self._names(database.name)):
-                for struct in self._tables(database.name, some):
-                    if struct.sd is not None and struct.sd.location:
-                        kind = kind_of(struct.parameters or {})
-                        yield Place(name_of(struct), kind, place_of(struct.sd.location))
+            with suppress(DatabaseNotFoundError):  # dropped meanwhile
+                yield from self._places_in(database.name)
+
+    def _places_in(self, database: str) -> Iterator[Place]:
+        for some in batches(self._names(database)):
+            for struct in self._tables(database, some):
+                if struct.sd is not None and struct.sd.location:
+                    kind = kind_of(struct.parameters or {})
+                    yield Place(name_of(struct), kind, place_of(struct.sd.location))
 
     def _tables(self, database: str, names: Sequence[str]) -> list[Struct]:
         request = hms.GetTablesRequest(
             dbName=database, tblNames=names, capabilities=_INSERT_ONLY, **ASKER
         )
-        found: list[Struct] = self._client.call("get_table_objects_by_name_req", request).tables
+        try:
+            found: list[Struct] = self._client.call("get_table_objects_by_name_req", request).tables
+        except NoSuchObjectError:
+            raise database_not_found(database) from None
         return found
 
     # -- views ----------------------------------------------------------------------------------

@@ -92,6 +92,16 @@ def test_a_table_of_another_database_lies_in_the_dropped_one(
     assert (tmp_path / "w" / "t" / "inside").exists()
 
 
+def test_a_database_that_is_dropped_meanwhile_is_in_nobodys_way(
+    home: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As at the end of a session with temporary tables."""
+    every = home._store.databases
+    monkeypatch.setattr(home._store, "databases", lambda: [*every(), "gone"])
+    home.execute(f"CREATE TABLE u (k int) LOCATION '{tmp_path}/u'")
+    assert home.execute("DROP TABLE u").message == "OK"
+
+
 TAKEN = [
     "{w}",
     "{w}/",

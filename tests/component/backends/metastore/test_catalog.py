@@ -393,6 +393,31 @@ def test_places_are_those_of_tables_near_by(metastore: Open) -> None:
     assert list(store.places("/elsewhere/new")) == [own, other]
 
 
+def test_places_of_a_database_that_is_dropped_meanwhile(metastore: Open) -> None:
+    """Before it is looked at, before its tables are, or before one of them is."""
+    looked: dict[str, int] = {}
+
+    def get_database(name: str) -> Any:
+        looked[name] = looked.get(name, 0) + 1
+        if name == "one" or (name == "two" and looked[name] > 1):
+            raise hms.NoSuchObjectException(message=f"no {name}")
+        return hms.Database(name=name, locationUri=f"file:/w/{name}.db")
+
+    def objects(request: Any) -> Any:
+        if request.dbName == "three":
+            raise hms.UnknownDBException(message="no three")
+        return hms.GetTablesResult(tables=[table_to(TABLE)])
+
+    _, store = metastore(
+        get_config_value=lambda name, default: default,
+        get_all_databases=lambda: ["one", "two", "three", "default"],
+        get_database=get_database,
+        get_all_tables=lambda _: ["t"],
+        get_table_objects_by_name_req=objects,
+    )
+    assert list(store.places("/elsewhere/new")) == [Place(T, TableKind.FULL_ACID, "/w/t")]
+
+
 def test_a_change_stands_though_the_end_of_its_lock_is_unknown(metastore: Open) -> None:
     """It is not the statement's own commit that nobody answers."""
     altered: list[Any] = []
