@@ -18,7 +18,13 @@ from acidsql.backends.metastore.lost_answers import looked_at
 from acidsql.backends.metastore.operations import OPERATIONS
 from acidsql.backends.metastore.sense import given, meaning_of
 from acidsql.backends.metastore.snapshots import txn_list, write_id_list
-from acidsql.errors import NoSuchTxnError, TxnAbortedError, TxnError
+from acidsql.errors import (
+    CommitStateUnknownError,
+    NoSuchTxnError,
+    StorageError,
+    TxnAbortedError,
+    TxnError,
+)
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
@@ -335,8 +341,22 @@ class MetastoreTxns:
             answer = self._client.call("allocate_table_write_ids", request)
             allocated = max((m.writeId for m in answer.txnToWriteIds), default=None)
             mark = WriteId(given(allocated, f"write ids of {table}"))
-            for txn_id in txns:
+            self._commit_unused(txns)
+
+    def _commit_unused(self, txns: Sequence[TxnId]) -> None:
+        """Commit transactions that only use up ids. StorageError if the metastore does not answer.
+
+        A CommitStateUnknownError would be taken for one about the statement's own transaction.
+        """
+        for txn_id in txns:
+            try:
                 commit(txn_id, self.commit_txn)
+            except CommitStateUnknownError as error:
+                raise StorageError(
+                    f"it is not known whether txnid:{txn_id} was committed, whose ids are skipped",
+                    detail=error.detail,
+                    hint="If it is aborted, directories with its ids stay hidden, with their rows.",
+                ) from error
 
     def seed_txn_id(self, highest: TxnId) -> None:
         """As in the port."""
@@ -358,8 +378,7 @@ class MetastoreTxns:
         while mark < highest:
             txns = self.open_txns(highest - mark, "acidsql", "")
             mark = max(txns)
-            for txn_id in txns:
-                commit(txn_id, self.commit_txn)
+            self._commit_unused(txns)
 
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: ValidTxnList

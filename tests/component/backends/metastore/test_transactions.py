@@ -892,6 +892,27 @@ def test_write_ids_are_passed_over_though_an_answer_is_lost(metastore: Open) -> 
     assert (lost, sorted(committed)) == ([10, 12], [10, 11, 12])
 
 
+def test_a_passed_over_write_id_whose_commit_nobody_answers(metastore: Open) -> None:
+    """It says nothing about the transaction of the statement, whose changes are taken back."""
+
+    def commit(request: Any) -> None:
+        raise HangUpError
+
+    _, store = metastore(
+        get_table_req=raising(hms.NoSuchObjectException("no table")),
+        get_open_txns=lambda: open_txns(9, []),
+        get_valid_write_ids=lambda _: write_ids(0, []),
+        open_txns=lambda _: hms.OpenTxnsResponse([10]),
+        allocate_table_write_ids=lambda _: hms.AllocateTableWriteIdsResponse(
+            [hms.TxnToWriteId(10, 1)]
+        ),
+        heartbeat=lambda _: None,
+        commit_txn=commit,
+    )
+    with pytest.raises(StorageError, match="txnid:10 was committed"), store.committing(TxnId(9)):
+        store.seed_write_id(TABLE, WriteId(1))
+
+
 def test_too_many_write_ids_for_hive_3(metastore: Open) -> None:
     _, store = metastore(
         get_table_req=raising(hms.NoSuchObjectException("no table")),
