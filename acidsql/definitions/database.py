@@ -66,10 +66,11 @@ def make_database(database: Database, scope: Scope) -> None:
         location = database_path(
             database_location(home, scope.warehouse, {"EXTERNAL": "TRUE"}), name
         )
-    if name not in scope.store.databases():
+    is_new = name not in scope.store.databases()
+    if is_new:
         refuse_place(location, scope, name)
     database = replace(database, location=location)
-    with unless_done(lambda: _is_made(database, scope)):
+    with unless_done(lambda: is_new and _is_made(database, scope)):
         scope.store.create_database(database)
     scope.storage.make_directory(location)
 

@@ -144,6 +144,19 @@ def test_a_step_of_its_own_is_looked_at(
     assert (tmp_path / "w" / directory).exists() == sql.startswith("CREATE")
 
 
+def test_a_database_that_was_there_before_was_not_made_now(
+    tables: Session, monkeypatch: pytest.MonkeyPatch
+):
+    tables.execute("CREATE DATABASE d COMMENT 'the first one'")
+
+    def fail(*_: object) -> None:
+        raise StorageError("the connection is lost")
+
+    monkeypatch.setattr(tables._store, "create_database", fail)
+    with pytest.raises(StorageError, match="the connection is lost"):
+        tables.execute("CREATE DATABASE d")
+
+
 def keep_the_change(session: Session, patch: pytest.MonkeyPatch) -> None:
     """The store does not commit in one step, and fails to take back what it has done."""
 
