@@ -12,7 +12,7 @@ from acidsql.errors import AcidSqlError, CommitStateUnknownError
 
 _log = logging.getLogger(__name__)
 
-_NOT_UNDONE = "Not all that had been changed before could be taken back: see what is there."
+_NOT_UNDONE = "Not all that may have been changed before could be taken back: see what is there."
 
 
 class Undo:
