@@ -129,8 +129,6 @@ def _in_order(table: Table, path: str, scope: Scope) -> bool:
 
 
 def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
-    write_id = _committed_write_id(table.name, scope)
-    delta = DeltaDir(write_id, WriteId(write_id), StatementId(0)).name
     files = [
         (location, file)
         for location in _locations(table, scope)
@@ -140,6 +138,9 @@ def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
     if table.format is FileFormat.ORC:
         paths = (f"{location}/{file.path}" for location, file in files if file.size)
         table = _matching_as_before(table, paths, scope)
+    # Not before it is needed: a metastore makes no table full-ACID that has a write id.
+    write_id = _committed_write_id(table.name, scope)
+    delta = DeltaDir(write_id, WriteId(write_id), StatementId(0)).name
 
     def is_converted() -> bool:
         return scope.store.table(table.name).kind is not TableKind.PLAIN

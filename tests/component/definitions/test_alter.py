@@ -9,6 +9,7 @@ import pytest
 import acidsql
 from acidsql.errors import (
     AnalysisError,
+    CorruptFileError,
     DatabaseExistsError,
     PartitionNotFoundError,
     SqlSyntaxError,
@@ -215,6 +216,18 @@ def test_a_plain_table_becomes_insert_only(plain, tmp_path):
     assert str(lists[T]) == "default.t:1:9223372036854775807::"
     with pytest.raises(AnalysisError, match="cannot be altered after the table is created"):
         plain.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional_properties' = 'default')")
+
+
+def test_a_conversion_of_files_that_cannot_be_read_takes_no_write_id(plain, tmp_path):
+    """A metastore makes no table full-ACID that has one: it wants to give the first one itself."""
+    (tmp_path / "w" / "t" / "000002_0").write_bytes(b"no ORC")
+    with pytest.raises(CorruptFileError):
+        plain.execute(
+            "ALTER TABLE t SET TBLPROPERTIES"
+            " ('transactional' = 'true', 'transactional_properties' = 'insert_only')"
+        )
+    lists = plain._store.valid_write_ids([T], plain._store.valid_txns())
+    assert lists[T].high_watermark == 0
 
 
 def test_a_failed_conversion_moves_the_files_back(plain, tmp_path, monkeypatch):
