@@ -147,6 +147,9 @@ def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
 
     # The rows of a plain table are those of all files below it, so none is lost if it stays one.
     with undoing(lambda: keeps(scope, is_converted, unless_told=True)) as undo:
+        for location in {location for location, _ in files}:
+            # Hive reads no plain table that has such a directory, even an empty one.
+            undo.callback(scope.storage.remove_empty, f"{location}/{delta}")
         for location, file in files:
             moved = f"{location}/{delta}/{file.path}"
             move(f"{location}/{file.path}", moved, scope.storage, undo)

@@ -237,7 +237,9 @@ def test_a_failed_conversion_moves_the_files_back(plain, tmp_path, monkeypatch):
             "ALTER TABLE t SET TBLPROPERTIES"
             " ('transactional' = 'true', 'transactional_properties' = 'insert_only')"
         )
-    assert files(tmp_path / "w" / "t") == {"000000_0", "000001_0_copy_2"}
+    # Hive reads no plain table that has a directory with the name of a delta.
+    found = sorted(path.name for path in (tmp_path / "w" / "t").iterdir())
+    assert found == ["000000_0", "000001_0_copy_2"]
 
 
 @pytest.mark.parametrize("name", ["part-00000.orc", "_SUCCESS.orc/../x", "delta_1_1/bucket_00000"])
