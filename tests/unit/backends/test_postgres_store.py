@@ -441,7 +441,7 @@ def test_an_error_inside_leaves_a_connection_that_works(store):
         store.heartbeat(99)
     with suppress(ZeroDivisionError), store.committing(store.open_txn("ann", "host1")):
         raise ZeroDivisionError
-    with pytest.raises(StorageError, match="cannot use the transaction store"):
+    with pytest.raises(AnalysisError, match="cannot keep the text"):
         store.open_txn("a\0b", "host1")
     assert store.open_txn("ann", "host1") == 2
 
