@@ -135,8 +135,9 @@ def test_an_exchange_that_is_not_committed(
     assert both.acidsql("SELECT * FROM u") == [(1, "a")]
 
 
-def test_a_change_that_was_carried_out_and_called_a_failure(
-    both: OneMetastore, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_carried_out", [True, False])
+def test_a_change_that_is_called_a_failure(
+    both: OneMetastore, monkeypatch: pytest.MonkeyPatch, is_carried_out: bool
 ) -> None:
     both.theirs("CREATE TABLE t (id int) STORED AS ORC")
     both.acidsql("INSERT INTO t VALUES (1), (2)")
@@ -146,12 +147,14 @@ def test_a_change_that_was_carried_out_and_called_a_failure(
 
     def failing(*what: Any) -> None:
         monkeypatch.undo()
-        alter(*what)
+        if is_carried_out:
+            alter(*what)
         raise MetaError("a listener failed")
 
     monkeypatch.setattr(store, "_alter", failing)
     with pytest.raises(MetaError, match="a listener failed"):
         both.acidsql(f"ALTER TABLE t SET {INSERT_ONLY}")
     assert both.acidsql("SELECT * FROM t ORDER BY id") == IDS
+    assert both.theirs("SELECT * FROM t ORDER BY id") == [{"id": 1}, {"id": 2}]
     both.acidsql(f"ALTER TABLE t SET {INSERT_ONLY}")
     assert both.acidsql("SELECT * FROM t ORDER BY id") == IDS
