@@ -18,7 +18,7 @@ from acidsql.execution.scope import Scope
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName, is_temporary_database
 from acidsql.model.naming import Named, database_path, refuse_name
-from acidsql.ports.catalog import Database, is_default_database
+from acidsql.ports.catalog import Database, database_exists, is_default_database
 from acidsql.ports.storage import Storage
 from acidsql.statements.database import CreateDatabase, DropDatabase, SetDatabaseProperties
 from acidsql.txn.commit import unless_done
@@ -68,7 +68,12 @@ def make_database(database: Database, scope: Scope) -> None:
         )
     is_new = name not in scope.store.databases()
     if is_new:
-        refuse_place(location, scope, name)
+        try:
+            refuse_place(location, scope, name)
+        except AnalysisError:
+            if name in scope.store.databases():  # since then, by another session
+                raise database_exists(name) from None
+            raise
     database = replace(database, location=location)
     with unless_done(lambda: is_new and _is_made(database, scope)):
         scope.store.create_database(database)

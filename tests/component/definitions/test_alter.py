@@ -353,6 +353,14 @@ def test_another_session_has_made_the_database_meanwhile(session, monkeypatch):
         session.execute("CREATE DATABASE db")
 
 
+def test_another_session_makes_the_database_while_its_directory_is_compared(session, monkeypatch):
+    session.execute("CREATE DATABASE db")
+    before, every = iter([["default"], ["default"]]), session._store.databases
+    monkeypatch.setattr(session._store, "databases", lambda: next(before, None) or every())
+    message = session.execute("CREATE DATABASE IF NOT EXISTS db").message
+    assert message == "database db exists already"
+
+
 def test_a_database_without_files_leaves_no_directory(session, tmp_path):
     session.execute("CREATE DATABASE db")
     session.execute(f"CREATE TABLE db.t (id int) {ACID}")
