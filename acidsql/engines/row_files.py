@@ -245,7 +245,7 @@ def _stored_type(kind: DataType) -> DataType:
         return pa.struct([_stored_field(field) for field in kind])
     if pa.types.is_map(kind):
         return pa.map_(_stored_field(kind.key_field), _stored_field(kind.item_field))
-    if pa.types.is_nested(kind):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return pa.list_(_stored_field(kind.value_field))
     return kind
 
