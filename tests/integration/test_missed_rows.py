@@ -94,6 +94,22 @@ def test_days_that_the_hybrid_calendar_skips(
             assert count(session, condition) == expected, condition
 
 
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("kind", KINDS)
+def test_times_before_1582(session: Session, kind: str) -> None:
+    session.execute(f"CREATE TABLE t (k int, ts timestamp, at timestamplocaltz) {KINDS[kind]}")
+    time = "timestampadd(MINUTE, 2 * id, TIMESTAMP '1500-02-20 00:00:00')"
+    session.execute(f"INSERT INTO t SELECT id, {time}, {time} FROM range({ROWS})")
+    if kind == "converted":
+        session.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    for operator in ["=", ">", ">=", "<"]:
+        for name in ["ts", "at"]:
+            condition = f"{operator} TIMESTAMP '1500-03-12 20:32:00'"
+            expected = count(session, f"timestampadd(MICROSECOND, 0, {name}) {condition}")
+            assert expected
+            assert count(session, f"{name} {condition}") == expected, condition
+
+
 def test_row_groups_of_other_days_are_skipped(session: Session) -> None:
     session.execute("CREATE TABLE t (d date) STORED AS PARQUET")
     session.execute("INSERT INTO t SELECT date_add(DATE '2024-01-01', int(id)) FROM range(9)")

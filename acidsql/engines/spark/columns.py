@@ -59,22 +59,28 @@ def seen_columns(
     kinds: Sequence[ColumnType],
     *,
     cut: bool = False,
+    pushed: bool = True,
     times: ParquetTimes = OURS,
 ) -> Callable[[str, ColumnType], str]:
     """A function that turns the expression of a column as read into the one that a query sees.
 
     ``kinds`` are the types of all columns to be turned. Timestamps become wall-clock time; char(n)
     gets its padding, which ORC's reader may take off. With ``cut``, texts longer than their type
-    are cut. ``times`` says how the files tell days and timestamps.
+    are cut. Without ``pushed``, Spark pushes no condition on times to the reader: see `unpushed`.
+    ``times`` says how the files tell days and timestamps.
     """
     has_timestamps = any(_TIMESTAMP in walk_types(kind) for kind in kinds)
     is_utc = not has_timestamps or session_is_utc(spark)
 
     def leaf(expression: str, kind: ColumnType) -> str | None:
+        if not pushed and kind in (_TIMESTAMP, INSTANT):
+            expression = f"timestamp_micros(unix_micros({expression}))"
         match kind:
             case PrimitiveType("timestamp"):
                 clock = f"cast({expression} as timestamp_ntz)" if is_utc else wall_clock(expression)
                 return shown_clock(clock, times)
+            case PrimitiveType("timestamp with local time zone") if not pushed:
+                return expression
             case PrimitiveType("date") if times.julian_days:
                 return proleptic_date(expression)
             case CharType("varchar") if cut:

@@ -173,7 +173,7 @@ def _file_frames(
         return
     if table.format is FileFormat.ORC:
         kinds = [c.type for c in table.columns]
-        convert = seen_columns(spark, kinds, cut=True)
+        convert = seen_columns(spark, kinds, cut=True, pushed=False)
         scan = EventScan(spark, snapshot, predicates, (), convert, places, row_ids=False)
         for events in _orc_scans(scan, files, reader, contents):
             yield _of_columns(events, table, places)

@@ -112,7 +112,7 @@ def scan_table(
         return Scan(empty_scan(spark, table, request), selection)
     partitioned = bool(table.partition_columns) or len(partitions) > 1
     places = row_places(request, partitioned=partitioned)
-    convert = seen_columns(spark, [c.type for c in table.columns])
+    convert = seen_columns(spark, [c.type for c in table.columns], pushed=False)
     row_ids = request.row_id or request.key or bool(selection.deletes)
     scan = EventScan(
         spark, snapshot, request.predicates, request.columns, convert, places, row_ids=row_ids
