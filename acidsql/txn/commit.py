@@ -77,14 +77,17 @@ def answer_asked_for(
 
 
 @contextmanager
-def unless_done(is_done: Callable[[], bool]) -> Iterator[None]:
+def unless_done(
+    is_done: Callable[[], bool], lost: tuple[type[AcidSqlError], ...] = _ANSWER_LOST
+) -> Iterator[None]:
     """A block that changes the store in a step of its own, which commits no transaction.
 
-    If its answer is lost, the block's error is raised unless ``is_done`` finds the change.
+    If its answer is lost, the block's error is raised unless ``is_done`` finds the change. ``lost``
+    are the errors that may be raised although the change is made.
     """
     try:
         yield
-    except _ANSWER_LOST:
+    except lost:
         with suppress(AcidSqlError):
             if is_done():
                 _log.warning("carried out, though the answer was lost", exc_info=True)

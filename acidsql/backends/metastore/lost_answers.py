@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from acidsql.backends.metastore.errors import LostAnswerError, MetaError
 from acidsql.backends.metastore.locations import place_of
 from acidsql.errors import AcidSqlError
+from acidsql.txn.commit import unless_done
 
-_log = logging.getLogger(__name__)
 
-
-@contextmanager
-def looked_at(is_done: Callable[[], bool], *errors: type[AcidSqlError]) -> Iterator[None]:
+def looked_at(
+    is_done: Callable[[], bool], *errors: type[AcidSqlError]
+) -> AbstractContextManager[None]:
     """A block with such a call. The call's error is raised unless ``is_done`` finds the change.
 
     A server may also fail after the change, as in one of its listeners (MetaException). ``errors``
     are those of a call that may be made twice, if the first one was carried out.
     """
-    doubtful: tuple[type[AcidSqlError], ...] = (LostAnswerError, MetaError, *errors)
-    try:
-        yield
-    except doubtful:
-        with suppress(AcidSqlError):
-            if is_done():
-                _log.warning("carried out, though the answer was lost", exc_info=True)
-                return
-        raise
+    return unless_done(is_done, (LostAnswerError, MetaError, *errors))
 
 
 def is_made(wanted: Any, found: Any | None) -> bool:
