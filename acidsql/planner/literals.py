@@ -26,6 +26,7 @@ from acidsql.model.types import (
 )
 from acidsql.model.value_text import decimal_text, timestamp_text
 from acidsql.planner.predicates import Arguments
+from acidsql.planner.times import clock_text, day_text
 from acidsql.statements.fragment import Constant, Fragment
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
@@ -317,7 +318,7 @@ def _date(value: Literal) -> str:
     if not isinstance(value, str) or not _DATE.fullmatch(value):
         raise NotLiteral
     try:
-        return _day(value)
+        return day_text(value)
     except ValueError as error:
         raise ValueError(f"{str(error).capitalize()}.") from None
 
@@ -328,23 +329,9 @@ def _timestamp(value: Literal) -> str:
     if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
         raise NotLiteral
     try:
-        return _clock(value)
+        return clock_text(value)
     except ValueError as error:
         raise ValueError(f"{str(error).capitalize()}.") from None
-
-
-def _day(text: str) -> str:
-    """The day that a text of the form `_DATE` names, as Spark writes it."""
-    return datetime.date(*map(int, text.split("-"))).isoformat()
-
-
-def _clock(text: str) -> str:
-    """The time that a text of the form `_TIMESTAMP` names, as Spark writes it."""
-    fraction = text[20:].ljust(6, "0")
-    hour, minute, second = map(int, text[11:19].split(":"))
-    time = datetime.time(hour, minute, second, int(fraction))
-    day = datetime.date.fromisoformat(text[:10])
-    return timestamp_text(datetime.datetime.combine(day, time))
 
 
 def _binary(value: Literal) -> str:
@@ -363,8 +350,8 @@ _SIMPLE: dict[str, Callable[[Literal], str]] = {
 }
 
 _TIMES: dict[exp.DType, tuple[re.Pattern[str], Callable[[str], str]]] = {
-    exp.DType.DATE: (_DATE, _day),
-    exp.DType.TIMESTAMPTZ: (_TIMESTAMP, _clock),
-    exp.DType.TIMESTAMPNTZ: (_TIMESTAMP, _clock),
+    exp.DType.DATE: (_DATE, day_text),
+    exp.DType.TIMESTAMPTZ: (_TIMESTAMP, clock_text),
+    exp.DType.TIMESTAMPNTZ: (_TIMESTAMP, clock_text),
 }
 """The types of literals of times, as sqlglot calls them, with the forms that are known here."""

@@ -19,7 +19,9 @@ from sqlglot import exp
 from acidsql.model.predicate import Operator, Predicate
 from acidsql.model.table import Table
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
+from acidsql.model.value_text import timestamp_text
 from acidsql.model.view import View
+from acidsql.planner.times import clock_text, day_text
 from acidsql.statements.fragment import Fragment, TableRef
 
 Arguments = Mapping[str, Any]
@@ -37,9 +39,7 @@ _BEHIND_TABLE = ("sample", "pivots", "joins", "laterals")
 
 _DATE, _TIMESTAMP = PrimitiveType("date"), PrimitiveType("timestamp")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_ISO_TIME = re.compile(
-    r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2})(:\d{2}(?:\.\d{1,6})?)?)?", re.ASCII
-)
+_ISO_TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?", re.ASCII)
 _TIMES = (exp.DType.DATE, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPNTZ)
 """The types of typed literals, as sqlglot calls them: a timestamp without a zone is the second."""
 
@@ -184,8 +184,11 @@ def literal_text(node: exp.Expr, kind: ColumnType, arguments: Arguments) -> str 
         return f"-{text}" if text is not None and text.strip("0.") else text
     if isinstance(node, exp.Cast) and node.to.this in _TIMES and node.this.is_string:
         # A day is compared with a timestamp as its midnight; a timestamp is compared with no day.
-        is_like = kind == _TIMESTAMP or (kind == _DATE and node.is_type(exp.DType.DATE))
-        return _time_text(node.this.name, kind) if is_like else None
+        own = _DATE if node.is_type(exp.DType.DATE) else _TIMESTAMP
+        text = _time_text(node.this.name, own)
+        if text is None or kind == own:
+            return text
+        return _time_text(text, kind) if kind == _TIMESTAMP else None
     if not isinstance(node, exp.Literal):
         return None
     if not node.is_string:
@@ -229,15 +232,9 @@ def _is_exact(kind: ColumnType, texts: Sequence[str]) -> bool:
 
 def _time_text(text: str, kind: ColumnType) -> str | None:
     """The day or the wall-clock time that a text names, which names no zone."""
-    found = (_ISO_DATE if kind == _DATE else _ISO_TIME).fullmatch(text)
-    if found is None:
-        return None
+    form, read = (_ISO_DATE, day_text) if kind == _DATE else (_ISO_TIME, clock_text)
     try:
-        if kind == _DATE:
-            return datetime.date.fromisoformat(text).isoformat()
-        day, minute, second = (found[1], found[2] or "00:00", found[3] or ":00")
-        second = f"{second:0<10}" if "." in second else second
-        return datetime.datetime.fromisoformat(f"{day} {minute}{second}").isoformat(" ")
+        return read(text) if form.fullmatch(text) else None
     except ValueError:
         return None
 
@@ -252,7 +249,7 @@ def _argument_text(value: Any, kind: ColumnType) -> str | None:
         text = _number_text(written.removeprefix("-"), kind)
         return f"-{text}" if text is not None and value < 0 else text
     if isinstance(value, datetime.datetime):
-        return value.isoformat(" ") if kind == _TIMESTAMP and value.tzinfo is None else None
+        return timestamp_text(value) if kind == _TIMESTAMP and value.tzinfo is None else None
     if isinstance(value, datetime.date):
         return _time_text(value.isoformat(), kind) if kind in (_DATE, _TIMESTAMP) else None
     return value if isinstance(value, str) and is_text else None
