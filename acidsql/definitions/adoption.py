@@ -32,11 +32,16 @@ from acidsql.txn.transaction import OpenTxn
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """The highest write id of adopted directories: the store must give out ids above it."""
+    """The highest write id of adopted directories: the store must give out ids above it.
+
+    ``skipped`` are paths of directories whose rows no reader sees, since the store counts their
+    write ids as aborted.
+    """
 
     table: TableName
     highest_write_id: WriteId
     is_empty: bool
+    skipped: tuple[str, ...] = ()
 
     def seed(self, scope: Scope, txn: OpenTxn) -> None:
         """Raise the table's write ids above the adopted ones.
@@ -79,9 +84,12 @@ def adopt(
         _check_files(table, place, past)
     _seed_above_compactors([past for _, past in found], scope, txn)
     write_ids = scope.store.valid_write_ids([table.name], scope.store.valid_txns())[table.name]
+    skipped = []
     for place, past in found:
         outside = place not in own and not table.encloses(place)
         for path, directory in past.directories:
+            if _is_aborted(directory, write_ids):
+                skipped.append(f"{place}/{path}")
             if _is_hidden(directory, write_ids, keep_aborted=outside):
                 raise UnsupportedStatementError(
                     f"{place}/{path} has a write id that is open or aborted in {table.name}",
@@ -90,7 +98,8 @@ def adopt(
                     " INTO … SELECT from that table.",
                 )
     highest = max([past.highest_write_id for _, past in found], default=WriteId(0))
-    return Adoption(table.name, highest, all(past.is_empty for _, past in found))
+    is_empty = all(past.is_empty for _, past in found)
+    return Adoption(table.name, highest, is_empty, tuple(skipped))
 
 
 def _history_at(location: str, scope: Scope) -> History:
@@ -196,6 +205,15 @@ def _is_hidden(
             hidden = any(w <= write_id for w in write_ids.open)
             return hidden or (keep_aborted and write_id in write_ids.aborted)
         case DeltaDir(low, high):
-            if not keep_aborted and write_ids.range_aborted(low, high) is Range.ALL:
+            if not keep_aborted and _is_aborted(directory, write_ids):
                 return False
             return any(low <= w <= high for w in (*write_ids.open, *write_ids.aborted))
+
+
+def _is_aborted(directory: BaseDir | DeltaDir, write_ids: ValidWriteIdList) -> bool:
+    """Whether all of the directory was written by writes that are aborted here."""
+    match directory:
+        case BaseDir(write_id):
+            return write_id in write_ids.aborted
+        case DeltaDir(low, high):
+            return write_ids.range_aborted(low, high) is Range.ALL

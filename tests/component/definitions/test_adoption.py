@@ -135,10 +135,20 @@ def test_a_base_above_a_write_that_is_still_open(parts, tmp_path):
 
 
 def test_what_an_aborted_write_left_in_the_table_stays_hidden(parts, tmp_path):
-    place(tmp_path / "w" / "t" / "p=2", "delta_2_2_0000")
-    parts.execute("MSCK REPAIR TABLE t")
+    directory = place(tmp_path / "w" / "t" / "p=2", "delta_2_2_0000", "delta_3_3")
+    message = parts.execute("MSCK REPAIR TABLE t").message
+    assert message.splitlines()[1:] == [
+        f"Repair: Skipped {directory}/delta_2_2_0000, whose write id is aborted in default.t:"
+        " no query sees its rows"
+    ]
     assert len(parts.execute("SHOW PARTITIONS t").fetchall()) == 2
     assert write_ids(parts).endswith(":2")
+
+
+def test_leftovers_in_a_known_partition_are_not_told(parts, tmp_path):
+    place(tmp_path / "w" / "t" / "p=1", "delta_2_2_0000", "delta_9_9")
+    message = parts.execute("MSCK REPAIR TABLE t").message
+    assert message == "Repair: Took in write ids up to 9 of default.t"
 
 
 def test_two_directories_of_one_partition(parts, tmp_path):
