@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from acidsql.backends.filesystems import storage_for
+from acidsql.backends.storage.locations import storage_for
 from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, DependencyError
 from acidsql.execution.places import refuse_outside
 from acidsql.execution.scope import Bounds

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 from sources import LINEITEM, make_lineitem
 
-from acidsql.backends.filesystems import storage_for
+from acidsql.backends.storage.locations import storage_for
 from acidsql.engines.local.compact import compact
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName

@@ -24,7 +24,7 @@ from own_spark import spark_session
 from report import table
 
 import acidsql
-from acidsql.backends.filesystems import storage_for
+from acidsql.backends.storage.locations import storage_for
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark.deleted_words import read_deleted_words
 from acidsql.engines.spark.file_contents import FileContents

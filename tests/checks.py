@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow.orc as pa_orc
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.check.directory import check_directories
 from acidsql.check.names import Names, name_problems
 from acidsql.engines.selection import directory_state

@@ -1,7 +1,7 @@
 """The Storage port: list, open, rename and remove files below a warehouse.
 
 Paths are URIs or absolute paths, as the catalog stores them. The implementations are in
-`backends.filesystems`.
+`backends.storage`.
 """
 
 from __future__ import annotations

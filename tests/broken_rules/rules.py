@@ -675,10 +675,10 @@ RULES = [
     BrokenRule(
         "A file that a link does not lead to any more is an error, not a file without rows.",
         "leaves the link out of the listing",
-        "backends/filesystems.py",
+        "backends/storage/local.py",
         "                        _refuse_broken_link(entry, prefix)\n",
         "",
-        "unit/backends/test_filesystems.py::test_a_link_to_nothing_is_no_missing_row",
+        "unit/backends/test_storage.py::test_a_link_to_nothing_is_no_missing_row",
     ),
     BrokenRule(
         "A plain table becomes transactional only if no other table has files in its directory.",

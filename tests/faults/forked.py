@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.sqlite import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.errors import AcidSqlError
 from acidsql.session.session import Session
 from acidsql.txn.heartbeats import Heartbeats

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.postgres.store import PostgresStore
 from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.model.names import TableName
 from acidsql.ports.store import Store
 from acidsql.session.session import Session

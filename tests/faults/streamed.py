@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from acidsql import streaming
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.session.session import Session
 from tests.faults.lives import POLICY, Steps, die

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.relational.connection import Mode
 from acidsql.backends.sqlite import SqliteStore, log
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.errors import StorageError, StoreNotWritableError
 from acidsql.model.ids import TxnId
 from acidsql.session.session import Session

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import LockTimeoutError, UnsupportedStatementError
 from acidsql.layout.dir_names import parse_directory

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import AcidSqlError, MissingFileError, StorageError
 from acidsql.session.session import Session

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.layout.dir_names import FLUSH_LENGTH_SUFFIX
 from acidsql.model.problem import ProblemKind
 from acidsql.streaming import StreamingConnection

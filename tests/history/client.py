@@ -12,9 +12,9 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.postgres.store import PostgresStore
 from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import (
     AcidSqlError,

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.backends.filesystems import storage_for
+from acidsql.backends.storage.locations import storage_for
 from acidsql.engines.local.bucket_merge import BucketMerge
 from acidsql.engines.local.merge import as_threads
 from acidsql.engines.local.rows_merge import RowsMerge

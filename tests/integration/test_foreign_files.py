@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.orc as pa_orc
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory.store import MemoryStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark import row_numbers
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, MissingFileError, StorageError

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acidsql import Session
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory.store import MemoryStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import LockTimeoutError, WriteConflictError
 from acidsql.model.names import TableName

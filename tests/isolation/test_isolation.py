@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.backends.filesystems import storage_for
 from acidsql.backends.memory.store import MemoryStore
+from acidsql.backends.storage.locations import storage_for
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import AcidSqlError
 from acidsql.ports.store import Store

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from acidsql.backends.filesystems import storage_for
+from acidsql.backends.storage.locations import storage_for
 from acidsql.connect import _own_store
 from acidsql.errors import CompactionRefusedError, TxnAbortedError
 from acidsql.model.ids import TxnId

@@ -24,8 +24,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory.store import MemoryStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark import deletes, gateway, job, places, small_files
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import CardinalityError

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.errors import (
     CommitStateUnknownError,
     CompactionRefusedError,

@@ -17,8 +17,8 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.errors import CompactionRefusedError, StorageError
 from acidsql.execution.snapshots import table_directories
 from acidsql.model.names import TableName

@@ -26,8 +26,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark import deletes, job, places
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import (

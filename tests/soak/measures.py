@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.layout.dir_names import is_hidden
 from acidsql.layout.listing import ListedFile
 from acidsql.model.names import TableName

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.postgres.store import PostgresStore
 from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.ports.store import Store
 from acidsql.session.session import Session
 from acidsql.txn.compaction_need import Thresholds

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.model.names import TableName
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.session.session import Session

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import acidsql
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.background.cleaner import run_cleaner
 from acidsql.background.scope import BackgroundScope
 from acidsql.engines.local.compact import compact

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
 from acidsql.streaming import StreamingConnection

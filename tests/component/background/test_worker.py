@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.background.scope import BackgroundScope
 from acidsql.background.worker import run_worker
 from acidsql.engines.local.compact import compact

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.errors import MissingFileError
 from acidsql.layout.listing import ListedFile
 from acidsql.layout.missing import missing_writes

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import TxnAbortedError
 from acidsql.model.names import TableName

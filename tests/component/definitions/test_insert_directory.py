@@ -12,7 +12,8 @@ import pyarrow.fs as pafs
 import pytest
 
 import acidsql
-from acidsql.backends.filesystems import ArrowStorage, LocalStorage
+from acidsql.backends.storage.arrow import ArrowStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.definitions.result_directory import ResultDirectory
 from acidsql.errors import AcidSqlError, AnalysisError, StorageError, UnsupportedStatementError
 from acidsql.layout.listing import ListedFile

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.sqlite import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import StorageError
 from acidsql.model.names import TableName

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import select_files
 from acidsql.errors import MissingFileError

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.sqlite import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.errors import StorageError, TxnAbortedError
 from acidsql.model.names import TableName
 from acidsql.ports.store import Store

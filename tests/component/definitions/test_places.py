@@ -11,9 +11,9 @@ import pyarrow.fs as pafs
 import pytest
 
 import acidsql
-from acidsql.backends.file_system_uri import FileSystemUri
-from acidsql.backends.filesystems import ArrowStorage
 from acidsql.backends.memory.store import MemoryStore
+from acidsql.backends.storage.arrow import ArrowStorage
+from acidsql.backends.storage.file_system_uri import FileSystemUri
 from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, StorageError
 from acidsql.execution.places import is_below
 from acidsql.execution.scope import Bounds

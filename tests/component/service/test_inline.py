@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.local.compact import compact
 from acidsql.errors import ExecutionError, StorageError
 from acidsql.service.inline import EVERY

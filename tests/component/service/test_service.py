@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.background.events import Action
 from acidsql.engines.local.compact import compact
 from acidsql.service.service import Service

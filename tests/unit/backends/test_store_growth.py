@@ -5,9 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.backends.sqlite import SqliteStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.background.aborted_writes import forget_aborted_writes
 from acidsql.background.cleaner import run_cleaner
 from acidsql.background.housekeeper import run_housekeeper

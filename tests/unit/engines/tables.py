@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.changes import LEG, PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.target import Target

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import acidsql
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.selection import select_files
 from acidsql.errors import CorruptFileError
 from acidsql.execution.snapshots import read_context

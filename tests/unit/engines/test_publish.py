@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow.fs as pafs
 import pytest
 
-from acidsql.backends.filesystems import ArrowStorage, LocalStorage
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.storage.arrow import ArrowStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.ports.storage import Storage
 from acidsql.session.session import Session

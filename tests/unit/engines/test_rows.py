@@ -12,7 +12,7 @@ import pyarrow.fs as pafs
 import pytest
 from hypothesis import given
 
-from acidsql.backends.filesystems import ArrowStorage
+from acidsql.backends.storage.arrow import ArrowStorage
 from acidsql.engines.output import Output
 from acidsql.engines.publish import discard, discard_moved, publish
 from acidsql.engines.rows import Placement, stretches, write_rows

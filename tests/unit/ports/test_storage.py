@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.errors import MissingFileError
 from acidsql.ports.storage import list_marked_files
 

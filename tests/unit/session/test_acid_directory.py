@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.errors import AcidSqlError, ConfigError
 from acidsql.ports.engine import TableSnapshot
 from acidsql.session.acid_directory import directory_snapshot

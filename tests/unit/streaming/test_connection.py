@@ -18,8 +18,8 @@ import pyarrow.orc as pa_orc
 import pytest
 
 import acidsql
-from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import (
     AnalysisError,

@@ -10,8 +10,9 @@ import pyarrow.fs as pafs
 import pytest
 
 import acidsql
-from acidsql.backends.filesystems import ArrowStorage, LocalStorage
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.storage.arrow import ArrowStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.selection import Selection, select_files
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import CorruptFileError, StorageError, StreamingConnectionError

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark import deleted_words
 from acidsql.engines.spark.deleted_words import (

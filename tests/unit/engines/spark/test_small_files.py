@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
-from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.storage.local import LocalStorage
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark import file_contents, small_files
 from acidsql.engines.spark.file_contents import FileContents

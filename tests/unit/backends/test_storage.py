@@ -13,13 +13,11 @@ from threading import Barrier
 import pyarrow.fs as pafs
 import pytest
 
-from acidsql.backends.exclusive_rename import rename_by_link, rename_exclusively
-from acidsql.backends.file_system_uri import FileSystemUri
-from acidsql.backends.filesystems import (
-    ArrowStorage,
-    LocalStorage,
-    storage_for,
-)
+from acidsql.backends.storage.arrow import ArrowStorage
+from acidsql.backends.storage.exclusive_rename import rename_by_link, rename_exclusively
+from acidsql.backends.storage.file_system_uri import FileSystemUri
+from acidsql.backends.storage.local import LocalStorage
+from acidsql.backends.storage.locations import storage_for
 from acidsql.errors import (
     AcidSqlError,
     ConfigError,

@@ -1,0 +1,1 @@
+"""Storages: files of this machine, and of HDFS and object stores."""
