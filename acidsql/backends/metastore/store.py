@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from acidsql.backends.metastore.catalog import MetastoreCatalog
 from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.compactions import MetastoreCompactions
+from acidsql.backends.metastore.seeding import MetastoreSeeding
 from acidsql.backends.metastore.sense import with_telling_verbs
 from acidsql.backends.metastore.url import Place
 from acidsql.errors import CommitStateUnknownError
@@ -34,7 +35,7 @@ transaction that holds such a lock never waits for another one, so these locks c
 
 
 @with_telling_verbs(TxnManager, Catalog)
-class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
+class MetastoreStore(MetastoreCompactions, MetastoreSeeding, MetastoreCatalog):
     """Catalog and transaction manager in a running Hive Metastore, of which we are a client.
 
     ``url`` is one for `Place.of`; the metastore takes us for ``user``. Raises ConfigError if the
