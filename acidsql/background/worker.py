@@ -162,10 +162,6 @@ def _work(
         txns.mark_refused(number, _gone(name))
         return _Ended(_gone(name))
     table, directory = target
-    if table.uncompacted is not None:
-        txn.abort("not to be compacted")
-        txns.mark_refused(number, table.uncompacted)
-        return _Ended(table.uncompacted)
     write_ids, highest = _covered(kind, name, txn)
     require_open = partial(_require_open, txn, _deadline(scope), scope.open_txn.policy)
     snapshot = TableSnapshot(table, (directory,), write_ids, require_open)

@@ -35,12 +35,19 @@ _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 def add_columns(statement: AddColumns, scope: Scope) -> Result:
     """Add columns after the others. Rows written before have NULL there."""
     table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
-    return _alter(statement.target, table, with_columns(table, statement.columns).columns, scope)
+    spelled = scope.store.keeps_spelling
+    added = with_columns(table, statement.columns, spelled=spelled)
+    return _alter(statement.target, table, added.columns, scope)
 
 
-def with_columns(table: Table, definitions: Sequence[ColumnDefinition]) -> Table:
-    """The table with further columns after its own. Raises for columns that it cannot have."""
-    new = [column_of(definition) for definition in definitions]
+def with_columns(
+    table: Table, definitions: Sequence[ColumnDefinition], *, spelled: bool = False
+) -> Table:
+    """The table with further columns after its own. Raises for columns that it cannot have.
+
+    ``spelled`` is that of `parse_type`.
+    """
+    new = [column_of(definition, spelled=spelled) for definition in definitions]
     refuse_bad_columns(definitions, new, table.all_columns)
     return replace(table, columns=(*table.columns, *new))
 
@@ -57,7 +64,7 @@ def change_column(statement: ChangeColumn, scope: Scope) -> Result:
     comment = old.comment if statement.comment is None else statement.comment
     new = replace(old, name=statement.name.name.lower(), comment=comment)
     if statement.type is not None:
-        new = column_of(ColumnDefinition(statement.name, statement.type, comment))
+        new = _defined(ColumnDefinition(statement.name, statement.type, comment), scope, old)
     if new.name != old.name:
         definition = ColumnDefinition(statement.name, str(new.type), new.comment)
         refuse_bad_columns([definition], [new], table.all_columns)
@@ -76,7 +83,10 @@ def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
     Columns of Parquet and text files may be left out.
     """
     table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
-    new = [column_of(definition) for definition in statement.columns]
+    new = [
+        _defined(definition, scope, table.column(definition.name.name))
+        for definition in statement.columns
+    ]
     refuse_bad_columns(statement.columns, new, table.partition_columns)
     kept = _kept(table, new, statement)
     for old, column, definition in zip(kept, new, statement.columns, strict=False):
@@ -89,6 +99,16 @@ def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
         _refuse_change(table, old, column, definition.name)
         _refuse_bucket_column(table, old, column, definition.name)
     return _alter(statement.target, table, tuple(new), scope)
+
+
+def _defined(definition: ColumnDefinition, scope: Scope, old: Column | None) -> Column:
+    """The column of a definition. If it has the type of an old one, the same names of fields, too:
+    by their capital letters Hive finds the values in files.
+    """
+    new = column_of(definition, spelled=scope.store.keeps_spelling)
+    if old is None or old.type != new.type:
+        return new
+    return replace(new, type=old.type)
 
 
 def drop_columns(statement: DropColumns, scope: Scope) -> Result:

@@ -66,7 +66,8 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     database = scope.store.database(name.database)
     statement = with_defaults(statement, scope.settings, database.parameters)
     parent = database_location(database, scope.warehouse, parameters_of(statement))
-    table = table_of(statement, name, parent, scope.user)
+    spelled = scope.store.keeps_spelling
+    table = table_of(statement, name, parent, scope.user, spelled=spelled)
     defined = (
         *constraints_of_columns(statement.columns),
         *constraints_of_columns(statement.partition_columns),
@@ -257,13 +258,16 @@ def refuse_temporary_database(name: TableName, ref: TableRef) -> None:
         )
 
 
-def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -> Table:
+def table_of(
+    statement: CreateTable, name: TableName, parent: str, owner: str, *, spelled: bool = False
+) -> Table:
     """The table that a CREATE TABLE describes, below ``parent`` unless it has a LOCATION.
 
-    The statement has its format and kind (`table_defaults.with_defaults`).
+    The statement has its format and kind (`table_defaults.with_defaults`). ``spelled`` is that of
+    `parse_type`.
     Raises AnalysisError or UnsupportedStatementError for clauses that do not fit together.
     """
-    columns = [column_of(c) for c in statement.columns]
+    columns = [column_of(c, spelled=spelled) for c in statement.columns]
     partition_columns = [_partition_column(c) for c in statement.partition_columns]
     refuse_bad_columns(
         (*statement.columns, *statement.partition_columns), (*columns, *partition_columns), ()
@@ -309,10 +313,13 @@ def _refuse_unknown(clause: str, named: Sequence[Identifier], columns: Sequence[
             )
 
 
-def column_of(definition: ColumnDefinition) -> Column:
-    """The column of a definition. UnsupportedStatementError for a type that cannot be stored."""
+def column_of(definition: ColumnDefinition, *, spelled: bool = False) -> Column:
+    """The column of a definition. UnsupportedStatementError for a type that cannot be stored.
+
+    ``spelled`` is that of `parse_type`.
+    """
     try:
-        kind = parse_type(definition.type)
+        kind = parse_type(definition.type, spelled=spelled)
     except ValueError as error:
         raise _refusal_at(definition, str(error)) from None
     if kind == VOID:

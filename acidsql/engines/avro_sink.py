@@ -29,6 +29,7 @@ from acidsql.model.types import (
     MapType,
     PrimitiveType,
     StructType,
+    as_spelled,
 )
 from acidsql.orc.exact import is_exact, is_timestamp, parts_of
 from acidsql.orc.footer import SWITCH_DAY
@@ -88,7 +89,7 @@ class AvroSink:
 def avro_schema(columns: Sequence[Column]) -> Schema:
     """The schema of files with these columns (Hive TypeInfoToSchema)."""
     numbers = count(1)
-    fields = [_field(c.name, c.type, numbers) for c in columns]
+    fields = [_field(c.name, as_spelled(c.type), numbers) for c in columns]
     return {"type": "record", "name": "row", "fields": fields}
 
 
@@ -180,9 +181,10 @@ def _written(kind: ColumnType) -> Convert:
             inner = _written(value)
             return lambda pairs: None if pairs is None else {k: inner(v) for k, v in pairs}
         case StructType(fields):
-            members = {name: _written(inner) for name, inner in fields}
+            names = (name for name, _ in kind.spelled_fields)
+            members = {n: (m, _written(inner)) for n, (m, inner) in zip(names, fields, strict=True)}
             return lambda row: (
-                None if row is None else {name: f(row[name]) for name, f in members.items()}
+                None if row is None else {n: f(row[m]) for n, (m, f) in members.items()}
             )
         case _:
             return _same

@@ -37,7 +37,7 @@ from acidsql.orc.footer import NANOSECONDS, FileTail
 from acidsql.orc.nested import with_children
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
-from acidsql.orc.schema import arrow_type, row_schema
+from acidsql.orc.schema import arrow_type, file_schema, row_schema
 from acidsql.orc.timestamps import MendedSink
 from acidsql.orc.types import file_columns
 from acidsql.orc.values import fitting, storable
@@ -103,7 +103,7 @@ class RowWriter:
                 options: dict[str, Any] = {"compression": orc_codec(self._format.compression)}
                 if self._stripe_bytes is not None:
                     options["stripe_size"] = self._stripe_bytes
-                return MendedSink(self.path, self._schema, **options)
+                return MendedSink(self.path, file_schema(self._format.columns), **options)
             case FileFormat.PARQUET:
                 return ParquetSink(self.path, self._schema, self._format.compression)
             case FileFormat.AVRO:

@@ -20,22 +20,13 @@ _ZONE = re.compile(r"(timestamp with local time zone)\('[^']*'\)")
 
 
 def type_of_hive(text: str) -> ColumnType:
-    """The type of a text. ValueError for one that acidsql does not know."""
+    """The type of a text, whose fields keep its spelling. ValueError for an unknown one."""
     # Hive's type has the time zone of the session that made the table. It does not affect values.
-    return parse_type(_ZONE.sub(r"\1", text))
-
-
-def field_names(text: str) -> list[str]:
-    """The names of the fields in the text of a type, as Hive spells them.
-
-    >>> field_names("struct<Aa:int,b:map<string,struct<C c:array<int>>>>")
-    ['Aa', 'b', 'C c']
-    """
-    return re.findall(r"([^<>,:]+):", _ZONE.sub(r"\1", text))
+    return parse_type(_ZONE.sub(r"\1", text), spelled=True)
 
 
 def hive_type(kind: ColumnType) -> str:
-    """The text of a type as Hive keeps it, with names of fields without quotes.
+    """The text of a type as Hive keeps it: names of fields as they are spelled, without quotes.
 
     UnsupportedStatementError for a name that Hive could not read back (Hive TypeInfoUtils).
 
@@ -47,8 +38,9 @@ def hive_type(kind: ColumnType) -> str:
             return f"array<{hive_type(element)}>"
         case MapType(key, value):
             return f"map<{hive_type(key)},{hive_type(value)}>"
-        case StructType(fields):
-            return f"struct<{','.join(f'{_field_name(n)}:{hive_type(t)}' for n, t in fields)}>"
+        case StructType():
+            inner = (f"{_field_name(n)}:{hive_type(t)}" for n, t in kind.spelled_fields)
+            return f"struct<{','.join(inner)}>"
         case PrimitiveType() | DecimalType() | CharType():
             return str(kind)
 

@@ -90,7 +90,7 @@ class Table:
 
     ``columns`` leaves the partition columns out. ``location`` is a URI or an absolute path.
     ``field_delimiter`` is used for text only. ``read_only`` is the reason why nothing may be
-    written, ``uncompacted`` why acidsql may not compact the files; None if there is none.
+    written; None if there is none.
     """
 
     name: TableName
@@ -105,7 +105,6 @@ class Table:
     format: FileFormat = FileFormat.ORC
     field_delimiter: str = FIELD_DELIMITER
     read_only: str | None = None
-    uncompacted: str | None = None
     constraints: tuple[Constraint, ...] = ()
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from acidsql.model.names import quote_identifier
 
@@ -115,13 +115,25 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class StructType:
-    """struct<name: type, …>, names in lower case."""
+    """struct<name: type, …>, names in lower case.
+
+    ``spelled`` are the names as a Hive Metastore keeps them, if some have capital letters; else it
+    is empty. Types that differ in it alone are equal.
+    """
 
     fields: tuple[tuple[str, ColumnType], ...]
+    spelled: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
-        inner = ",".join(f"{_field_name(name)}:{kind}" for name, kind in self.fields)
+        inner = ",".join(f"{_field_name(name)}:{kind}" for name, kind in self.spelled_fields)
         return f"struct<{inner}>"
+
+    @property
+    def spelled_fields(self) -> tuple[tuple[str, ColumnType], ...]:
+        """The fields with their names as they are spelled."""
+        if not self.spelled:
+            return self.fields
+        return tuple((n, kind) for n, (_, kind) in zip(self.spelled, self.fields, strict=True))
 
 
 VOID = PrimitiveType("void")
@@ -177,14 +189,39 @@ def walk_types(kind: ColumnType) -> Iterator[ColumnType]:
             pass
 
 
+def as_spelled(kind: ColumnType) -> ColumnType:
+    """The type whose fields have the names under which Hive finds them in files.
+
+    >>> as_spelled(parse_type("array<struct<Aa:int,b:int>>", spelled=True)).element.fields[0][0]
+    'Aa'
+    """
+    match kind:
+        case ArrayType(element):
+            return ArrayType(as_spelled(element))
+        case MapType(key, value):
+            return MapType(as_spelled(key), as_spelled(value))
+        case StructType():
+            return StructType(tuple((n, as_spelled(inner)) for n, inner in kind.spelled_fields))
+        case _:
+            return kind
+
+
+def fields_inside(kind: ColumnType) -> list[str]:
+    """The names of all fields of structs in the type, as they are spelled."""
+    structs = (inner for inner in walk_types(kind) if isinstance(inner, StructType))
+    return [name for struct in structs for name, _ in struct.spelled_fields]
+
+
 def has_timestamps(kind: ColumnType) -> bool:
     """Whether a timestamp of either sort is the type or stands inside it."""
     timestamps = {PrimitiveType("timestamp"), INSTANT}
     return not timestamps.isdisjoint(walk_types(kind))
 
 
-def parse_type(text: str) -> ColumnType:
+def parse_type(text: str, *, spelled: bool = False) -> ColumnType:
     """The type that a text in Hive's words names, in upper or lower case.
+
+    With ``spelled``, names of fields keep their capital letters (`StructType.spelled`).
 
     Raises ValueError for a text that is not a type, for a type that acidsql does not support, and
     for void inside another type.
@@ -192,7 +229,7 @@ def parse_type(text: str) -> ColumnType:
     >>> str(parse_type("MAP<string, array<decimal(10, 2)>>"))
     'map<string,array<decimal(10,2)>>'
     """
-    parser = _TypeParser(text)
+    parser = _TypeParser(text, spelled=spelled)
     kind = parser.parse()
     parser.expect_end()
     return kind
@@ -209,8 +246,9 @@ TYPE_NESTING_MAX = 100
 class _TypeParser:
     """Recursive descent over the text of one type."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, spelled: bool) -> None:
         self.text = text
+        self.spelled = spelled
         self.at = 0
         self.depth = 0
 
@@ -225,7 +263,7 @@ class _TypeParser:
             key, value = self._inside(2)
             return MapType(key, value)
         if word == "struct":
-            return StructType(self._fields())
+            return self._struct()
         if word == "decimal":
             return self._decimal()
         if word in ("char", "varchar"):
@@ -281,15 +319,17 @@ class _TypeParser:
         self._expect(">")
         return kinds
 
-    def _fields(self) -> tuple[tuple[str, ColumnType], ...]:
+    def _struct(self) -> StructType:
         self._expect("<")
         fields: list[tuple[str, ColumnType]] = []
+        names: list[str] = []
         while not fields or self._take(","):
-            name = self._name()
+            names.append(self._name())
             self._expect(":")
-            fields.append((name.lower(), self._inner()))
+            fields.append((names[-1].lower(), self._inner()))
         self._expect(">")
-        return tuple(fields)
+        is_lower = all(name == lower for name, (lower, _) in zip(names, fields, strict=True))
+        return StructType(tuple(fields), tuple(names) if self.spelled and not is_lower else ())
 
     def _name(self) -> str:
         self._skip()

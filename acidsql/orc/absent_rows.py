@@ -48,7 +48,7 @@ class AbsentRows(Change):
 
     def __init__(self, columns: Sequence[Column], codec: str) -> None:
         """``codec`` is the compression of the file, by pyarrow's name."""
-        self._columns = _columns(tuple(columns), codec)
+        self._columns = _columns(event_schema(columns), codec)
 
     def stripe(self, parts: StripeParts, source: BinaryIO, tail: FileTail) -> StripeParts:
         ours, groups = self._columns, -(-parts.rows // tail.row_index_stride)
@@ -71,9 +71,9 @@ class AbsentRows(Change):
 
 
 @lru_cache(64)
-def _columns(columns: tuple[Column, ...], codec: str) -> _Columns:
+def _columns(schema: pa.Schema, codec: str) -> _Columns:
     """What pyarrow writes for the columns in a file of one delete event."""
-    file, schema = BytesIO(), event_schema(columns)
+    file = BytesIO()
     sink = OrcSink(file, compression=codec)
     event = {name: [DELETE] for name in KEY_COLUMNS}
     sink.write(pa.table({**event, ROW: pa.nulls(1, schema.field(ROW).type)}, schema=schema))

@@ -33,7 +33,7 @@ from acidsql.orc.footer import (
 )
 from acidsql.orc.protobuf import as_bytes, bytes_field, fields
 from acidsql.orc.rewrite import Change, NewStream, StripeParts
-from acidsql.orc.schema import row_schema
+from acidsql.orc.schema import file_schema
 from acidsql.orc.sink import OrcSink
 from acidsql.orc.stripe import INDEX_STATISTICS, ROW_INDEX, Stream
 from acidsql.orc.writer import orc_codec
@@ -93,7 +93,7 @@ def model_file(columns: Sequence[Column], codec: str) -> bytes:
     """
     file = BytesIO()
     sink = OrcSink(file, compression=orc_codec(codec))
-    sink.write(row_schema(columns).empty_table())
+    sink.write(file_schema(columns).empty_table())
     sink.close()
     return file.getvalue()
 

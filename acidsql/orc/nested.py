@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -69,3 +70,32 @@ def with_children(array: Array, children: Sequence[Array]) -> Array:
     lists: Array = pa.ListArray
     inner = kind.field(0).with_type(values.type)
     return lists.from_arrays(array.offsets, values, pa.list_(inner), mask=mask)
+
+
+def renamed(array: Array, kind: DataType) -> Array:
+    """The array with the names that fields of structs have in a type, in the same order.
+
+    Arrow's cast goes by these names, and makes null of a field that it does not find. Where names
+    differ in more than upper and lower case, they stay.
+    """
+    named = _named(array.type, kind)
+    return array if named.equals(array.type) else array.view(named)
+
+
+def _named(found: DataType, wanted: DataType) -> DataType:
+    """The type with the names that fields of structs have in the other one."""
+    types: Any = pa.types
+    if types.is_struct(found) and types.is_struct(wanted):
+        pairs = list(zip(found, wanted, strict=False))
+        same = found.num_fields == wanted.num_fields and all(
+            f.name.lower() == w.name.lower() for f, w in pairs
+        )
+        if same:
+            return pa.struct([pa.field(w.name, _named(f.type, w.type)) for f, w in pairs])
+    if types.is_map(found) and types.is_map(wanted):
+        key, item = found.key_type, found.item_type
+        return pa.map_(_named(key, wanted.key_type), _named(item, wanted.item_type))
+    if types.is_list(found) and types.is_list(wanted):
+        inner = found.field(0)
+        return pa.list_(inner.with_type(_named(inner.type, wanted.field(0).type)))
+    return found

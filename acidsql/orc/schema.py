@@ -20,6 +20,7 @@ from acidsql.model.types import (
     MapType,
     PrimitiveType,
     StructType,
+    as_spelled,
 )
 from acidsql.orc.exact import EXACT
 
@@ -98,12 +99,17 @@ def arrow_type(kind: ColumnType, timestamps: TimestampForm = "us") -> DataType:
             return pa.struct([(n, arrow_type(t, timestamps)) for n, t in fields])
 
 
-def row_schema(columns: Sequence[Column], timestamps: TimestampForm = "us") -> pa.Schema:
+def row_schema(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of a table's rows, without partition columns."""
-    return pa.schema([(c.name, arrow_type(c.type, timestamps)) for c in columns])
+    return pa.schema([(c.name, arrow_type(c.type)) for c in columns])
 
 
-def event_schema(columns: Sequence[Column], timestamps: TimestampForm = "us") -> pa.Schema:
+def file_schema(columns: Sequence[Column]) -> pa.Schema:
+    """The same as a file of ORC has it, with the names of fields by which Hive finds them."""
+    return pa.schema([(c.name, arrow_type(as_spelled(c.type))) for c in columns])
+
+
+def event_schema(columns: Sequence[Column]) -> pa.Schema:
     """The Arrow schema of an ACID file of the table: six columns in Hive's order."""
-    row = pa.field(ROW, pa.struct(list(row_schema(columns, timestamps))))
+    row = pa.field(ROW, pa.struct(list(file_schema(columns))))
     return pa.schema([*KEY_FIELDS, row])

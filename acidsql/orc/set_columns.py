@@ -64,7 +64,7 @@ def can_set_columns(tails: Sequence[FileTail], columns: Sequence[Column], codec:
 def _has_form(tail: FileTail, columns: tuple[Column, ...], codec: str) -> bool:
     if not tail.is_acid or not 0 < _count(tail) <= len(columns):
         return False
-    model = _model(columns[: _count(tail)], codec)
+    model = _model(event_schema(columns[: _count(tail)]), codec)
     form, wanted = Form.of(tail), Form.of(model)
     assert wanted is not None
     return (
@@ -161,7 +161,7 @@ class _Writer:
 
     def __init__(self, target: BinaryIO, new: NewVersions) -> None:
         self._new = new
-        self._model = _model(new.columns, new.codec)
+        self._model = _model(event_schema(new.columns), new.codec)
         self._file = RewrittenFile(target, self._model)
         self.draft = _Draft(new)
         self._fine = False
@@ -359,10 +359,10 @@ def _encoded(values: pa.Table, model: FileTail, codec: str) -> dict[int, _Column
 
 # All files of a table have the same columns.
 @lru_cache(64)
-def _model(columns: tuple[Column, ...], codec: str) -> FileTail:
-    """The tail of a file of no events, as pyarrow writes it."""
+def _model(schema: pa.Schema, codec: str) -> FileTail:
+    """The tail of a file of no events of this schema, as pyarrow writes it."""
     file = BytesIO()
     sink = OrcSink(file, compression=orc_codec(codec))
-    sink.write(event_schema(columns).empty_table())
+    sink.write(schema.empty_table())
     sink.close()
     return read_tail(file)

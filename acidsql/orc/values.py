@@ -22,7 +22,7 @@ from acidsql.model.types import (
     walk_types,
 )
 from acidsql.orc.exact import is_exact, is_timestamp, parts_of
-from acidsql.orc.nested import children_of, has_leaf, with_children
+from acidsql.orc.nested import children_of, has_leaf, renamed, with_children
 from acidsql.orc.nulls import settled
 from acidsql.orc.schema import arrow_type
 
@@ -80,7 +80,7 @@ def _cast(array: Array, wanted: DataType) -> Array:
     if pa.types.is_decimal(wanted) and pa.types.is_integer(array.type):
         # First cast to a decimal that holds every integer: so the values decide, not their type.
         array = pc.cast(array, pa.decimal256(76, wanted.scale), safe=True)
-    return pc.cast(array, wanted, safe=True)
+    return pc.cast(renamed(array, wanted), wanted, safe=True)
 
 
 def _bounded(array: Array, kind: ColumnType, column: Column) -> Array:

@@ -42,7 +42,7 @@ from acidsql.orc.schema import (
     OPERATION,
     ROW,
     event_schema,
-    row_schema,
+    file_schema,
 )
 from acidsql.orc.timestamps import MendedSink
 from acidsql.orc.values import storable, storable_rows
@@ -252,7 +252,7 @@ class EventWriter:
         """The schema of what pyarrow writes, and what makes the file of it."""
         match draft:
             case Draft.ROWS:
-                return row_schema(self._columns), EventColumns(self._track)
+                return file_schema(self._columns), EventColumns(self._track)
             case Draft.DELETES:
                 codec = str(self._options["compression"])
                 return DELETES_SCHEMA, AbsentRows(self._columns, codec)

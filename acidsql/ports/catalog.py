@@ -205,6 +205,11 @@ class Catalog(Protocol):
         ...
 
     @property
+    def keeps_spelling(self) -> bool:
+        """Whether names of fields in types of columns keep their capital letters."""
+        ...
+
+    @property
     def keeps_statistics(self) -> bool:
         """Whether `keep_statistics` does so. If not, `statistics` answers None."""
         ...

@@ -691,19 +691,19 @@ RULES = [
     ),
     BrokenRule(
         "Hive finds a field of a struct by the letters of its type.",
-        "writes tables whose struct fields have capital letters, and Hive reads NULL",
-        "backends/metastore/tables.py",
-        "        read_only=write_refusal(struct, str(name)) or obstacle,\n",
-        "        read_only=write_refusal(struct, str(name)),\n",
-        "component/backends/metastore/test_tables.py::test_fields_with_capital_letters",
+        "writes the names of fields in lower case, and Hive reads NULL",
+        "orc/schema.py",
+        "arrow_type(as_spelled(c.type))",
+        "arrow_type(c.type)",
+        "unit/orc/test_writer.py::test_fields_have_the_names_by_which_hive_finds_them",
     ),
     BrokenRule(
-        "Files that Hive could not read after a compaction are not compacted.",
-        "compacts them all the same",
-        "background/worker.py",
-        "    if table.uncompacted is not None:\n",
-        "    if False:\n",
-        "component/background/test_worker.py::"
-        "test_a_table_whose_files_may_not_be_rewritten_is_refused",
+        "A change of a column leaves the letters of its fields as they are.",
+        "takes those of the statement",
+        "definitions/columns.py",
+        "    return replace(new, type=old.type)\n",
+        "    return new\n",
+        "component/definitions/test_columns.py::"
+        "test_names_of_fields_keep_their_capital_letters_where_hive_keeps_them",
     ),
 ]

@@ -270,6 +270,7 @@ class MemoryCatalog(MemoryState):
     def places(self, location: str) -> Iterator[Place]:
         return all_places(self)
 
+    keeps_spelling = False
     keeps_statistics = True
 
     def keep_statistics(

@@ -72,6 +72,8 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
     makes, moves and removes files and directories itself, so the metastore is told not to.
     """
 
+    keeps_spelling = True
+
     def __init__(
         self,
         client: MetastoreClient,

@@ -14,7 +14,7 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.avro import avro_obstacle
 from acidsql.model.comment import split_comment, with_comment
-from acidsql.model.hive_types import field_names, hive_type, type_of_hive
+from acidsql.model.hive_types import hive_type, type_of_hive
 from acidsql.model.metastore_parameters import KEPT_BY_METASTORE, STATISTICS
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
 from acidsql.model.storage_classes import STORAGE_CLASSES
@@ -50,9 +50,6 @@ Struct = Any
 TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 """The parameter that marks plain tables which the metastore has made external."""
 
-_BY_EXACT_NAMES = (FileFormat.ORC, FileFormat.AVRO)
-"""Formats in whose files Hive finds a field of a struct by the letters of its type."""
-
 MATERIALIZED_VIEW = "MATERIALIZED_VIEW"
 """The type of a Table that is a materialized view (Hive TableType)."""
 
@@ -78,10 +75,7 @@ def table_from(struct: Struct) -> Table:
     if struct.tableType == "EXTERNAL_TABLE" and not _is_true(noted, "external"):
         noted["EXTERNAL"] = "TRUE"
     columns = columns_from(given(struct.sd.cols, f"the columns of {name}"), name)
-    spelling = None
-    if stored.format in _BY_EXACT_NAMES:
-        spelling = _spelling_obstacle(struct.sd.cols)
-    obstacle = spelling or _write_obstacle(struct, parameters)
+    obstacle = _write_obstacle(struct, parameters)
     table = Table(
         name=name,
         columns=columns,
@@ -95,7 +89,6 @@ def table_from(struct: Struct) -> Table:
         format=stored.format,
         field_delimiter=stored.field_delimiter,
         read_only=write_refusal(struct, str(name)) or obstacle,
-        uncompacted=spelling,
     )
     _refuse_mismatch(table)
     return table
@@ -170,22 +163,6 @@ def _refuse_avro(table: Table) -> None:
         raise UnsupportedStatementError(
             f"the columns of table {table.name} are those of a schema of its own (avro.schema…)"
         )
-
-
-def _spelling_obstacle(fields: Sequence[Struct]) -> str | None:
-    """Why Hive would find no value in fields of structs that we write; None if it would.
-
-    Hive keeps their capital letters and looks for such names in the files. Ours are in lower case.
-    """
-    for field in fields:
-        spelled = (n for n in field_names(field.type or "") if n != n.lower())
-        name = next(spelled, None)
-        if name is not None:
-            return (
-                f'Column "{field.name}" has a field "{name}". Hive finds it in files by its'
-                " capital letters, and acidsql writes names in lower case."
-            )
-    return None
 
 
 def _write_obstacle(struct: Struct, parameters: Mapping[str, str]) -> str | None:

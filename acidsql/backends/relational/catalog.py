@@ -247,6 +247,7 @@ class RelationalCatalog(RelationalViews):
     def places(self, location: str) -> Iterator[Place]:
         return all_places(self)
 
+    keeps_spelling = False
     keeps_statistics = True
 
     @writing()

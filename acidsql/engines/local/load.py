@@ -18,7 +18,8 @@ from acidsql.errors import AnalysisError, InvalidValueError, MissingFileError, S
 from acidsql.layout.dir_names import OriginalFile, is_hidden, lies_hidden, parse_directory
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import BUCKET_ID_MAX
-from acidsql.model.table import FileFormat, Table, TableKind
+from acidsql.model.table import Column, FileFormat, Table, TableKind
+from acidsql.model.types import as_spelled, fields_inside
 from acidsql.orc.evolution import check_convertible
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
@@ -190,6 +191,7 @@ def _checked(stream: BinaryIO, path: str, table: Table) -> int:
                 _refuse_other_columns(orc.schema, path, table)
                 for column, found in zip(table.columns, file_columns(orc.tail, path), strict=True):
                     check_convertible(column, found.type, path)
+                    _refuse_other_spelling(column, found, path)
                 return orc.tail.rows
         case FileFormat.PARQUET:
             try:
@@ -217,6 +219,21 @@ def _refuse_other_columns(found: pa.Schema, path: str, table: Table) -> None:
         detail=f"It has {_columns(found)}; the table has {_columns(wanted)}.",
         hint="Read the file with Spark, then INSERT INTO … SELECT.",
     )
+
+
+def _refuse_other_spelling(column: Column, found: Column, path: str) -> None:
+    """InvalidValueError for a file in which Hive would not find the fields of a column.
+
+    It finds them by their letters, where it has kept capital ones.
+    """
+    wanted = as_spelled(column.type)
+    if wanted != column.type and fields_inside(found.type) != fields_inside(wanted):
+        raise InvalidValueError(
+            f'the fields of column "{column.name}" of {path} have other capital letters than those'
+            " of the table",
+            detail=f"The file has {found.type}; the table has {column.type}.",
+            hint="Make a table with the columns of the file, then INSERT INTO … SELECT.",
+        )
 
 
 def _refuse_other_names(found: Sequence[str], path: str, table: Table) -> None:

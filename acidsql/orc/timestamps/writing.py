@@ -17,7 +17,7 @@ import pyarrow as pa
 from acidsql.layout.arrow import Array
 from acidsql.orc.exact import is_timestamp
 from acidsql.orc.footer import FileTail, append_metadata, read_tail
-from acidsql.orc.nested import has_leaf, map_leaves
+from acidsql.orc.nested import has_leaf, map_leaves, renamed
 from acidsql.orc.rewrite import Change, rewrite
 from acidsql.orc.run_length import Unsigned
 from acidsql.orc.sink import OrcSink
@@ -31,7 +31,8 @@ _DRAFT_BYTES = 16 << 20
 class MendedSink:
     """A new local ORC file. OSError, of any method, if the disk refuses it.
 
-    ``schema`` has timestamps in microseconds, ``options`` are those of pyarrow's ORCWriter.
+    ``schema`` has timestamps in microseconds, and the names of fields that the file gets, whatever
+    they are in what is written. ``options`` are those of pyarrow's ORCWriter.
     pyarrow writes a draft if the file may have to be changed: ``change`` is made to it in any case,
     and nanoseconds are put in where pyarrow lacks them.
     """
@@ -68,7 +69,8 @@ class MendedSink:
             return stored
 
         arrays = [map_leaves(column, is_timestamp, change) for column in columns]
-        table = pa.Table.from_arrays(arrays, schema=self._schema)
+        named = [renamed(a, f.type) for a, f in zip(arrays, self._schema, strict=True)]
+        table = pa.Table.from_arrays(named, schema=self._schema)
         if table.num_rows:
             self._sink.write(table)
             self._has_rows = True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from acidsql.backends.storage.local import LocalStorage
@@ -174,18 +172,3 @@ def test_properties_of_the_request_act(session, tmp_path):
     )
     [base] = (tmp_path / "w" / "good").glob("base_*/bucket_*")
     assert read_tail(str(base)).compression == "zlib"
-
-
-def test_a_table_whose_files_may_not_be_rewritten_is_refused(session, store, monkeypatch):
-    find = store.find_table
-
-    def found(name):
-        table = find(name)
-        return replace(table, uncompacted="Hive could not read them.") if table else None
-
-    monkeypatch.setattr(store, "find_table", found)
-    session.execute("ALTER TABLE good COMPACT 'major'")
-    session.run_worker()
-    [entry] = store.show_compactions()
-    assert (entry.state.word, entry.error_message) == ("refused", "Hive could not read them.")
-    assert not any(row[1] == "OPEN" for row in session.execute("SHOW TRANSACTIONS").fetchall())

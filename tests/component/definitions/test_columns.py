@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from acidsql.backends.memory.store import MemoryStore
 from acidsql.errors import AcidSqlError, AnalysisError, UnsupportedStatementError
 from acidsql.session.session import Session
 
@@ -111,3 +112,30 @@ def test_files_of_other_kinds_of_tables_are_not_converted(session: Session) -> N
     session.execute(f"CREATE TABLE t ({TYPES}) STORED AS PARQUET")
     with pytest.raises(AnalysisError, match="incompatible"):
         session.execute("ALTER TABLE t CHANGE a a string")
+
+
+def types_of(session: Session, table: str) -> list[str]:
+    return [row[1] for row in session.execute(f"DESCRIBE {table}").fetchall()]
+
+
+def test_names_of_fields_are_in_lower_case(session: Session) -> None:
+    session.execute(f"CREATE TABLE t (s struct<Aa:int>) {ACID}")
+    session.execute("ALTER TABLE t ADD COLUMNS (t struct<Bb:int>)")
+    assert types_of(session, "t") == ["struct<aa:int>", "struct<bb:int>"]
+
+
+def test_names_of_fields_keep_their_capital_letters_where_hive_keeps_them(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the letters Hive finds what is in the files: no change of a column changes them."""
+    if not isinstance(session._store, MemoryStore):
+        return
+    monkeypatch.setattr(MemoryStore, "keeps_spelling", True)
+    session.execute(f"CREATE TABLE t (s struct<Aa:int>) {ACID}")
+    session.execute("ALTER TABLE t ADD COLUMNS (t struct<Bb:int>)")
+    session.execute("ALTER TABLE t CHANGE COLUMN s u struct<aa:int> COMMENT 'n'")
+    columns = "u struct<aA:int>, t struct<BB:int>, n struct<Cc:int>"
+    session.execute(f"ALTER TABLE t REPLACE COLUMNS ({columns})")
+    assert types_of(session, "t") == ["struct<Aa:int>", "struct<Bb:int>", "struct<Cc:int>"]
+    session.execute("CREATE TABLE u LIKE t")
+    assert types_of(session, "u") == types_of(session, "t")

@@ -21,7 +21,15 @@ from acidsql.engines.row_files import RowFormat, RowWriter, read_rows
 from acidsql.errors import AcidSqlError, CorruptFileError, InvalidValueError
 from acidsql.model.avro import avro_obstacle
 from acidsql.model.table import Column, FileFormat
-from acidsql.model.types import ArrayType, CharType, ColumnType, MapType, PrimitiveType, StructType
+from acidsql.model.types import (
+    ArrayType,
+    CharType,
+    ColumnType,
+    MapType,
+    PrimitiveType,
+    StructType,
+    parse_type,
+)
 from acidsql.orc.schema import arrow_type, row_schema
 from tests.property.test_types import kinds, values
 from tests.unit.engines.tables import columns
@@ -373,3 +381,17 @@ def test_a_file_of_other_things_than_records() -> None:
     file.seek(0)
     with pytest.raises(CorruptFileError, match="has no records"):
         read(file, columns("a int"))
+
+
+def test_fields_have_the_names_by_which_hive_finds_them(tmp_path: Path) -> None:
+    text = "struct<Aa:int,b:array<struct<Cc:date>>,M:map<string,struct<Dd:int>>>"
+    of = (Column("s", parse_type(text, spelled=True)),)
+    value = {"aa": 1, "b": [{"cc": dt.date(1999, 1, 1)}, None], "m": [("k", {"dd": 2})]}
+    rows = [{"s": value}, {"s": None}]
+    path = written(tmp_path / "f", of, rows)
+    with open(path, "rb") as file:
+        first, second = fastavro.reader(file)
+    inner = [{"Cc": dt.date(1999, 1, 1)}, None]
+    assert first == {"s": {"Aa": 1, "b": inner, "M": {"k": {"Dd": 2}}}}
+    assert second == {"s": None}
+    assert read(path, of) == rows

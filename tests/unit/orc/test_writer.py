@@ -6,9 +6,14 @@ import pyarrow as pa
 import pytest
 
 from acidsql.errors import ConfigError, InvalidValueError, StorageError
+from acidsql.model.table import Column
+from acidsql.model.types import as_spelled, parse_type
 from acidsql.orc.footer import read_tail
 from acidsql.orc.keys import UnsortedEventsError
 from acidsql.orc.reader import read_events, read_row_ids
+from acidsql.orc.schema import row_schema
+from acidsql.orc.set_columns import can_set_columns
+from acidsql.orc.types import file_columns
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, P1, columns, id_batch
 
@@ -196,3 +201,32 @@ def test_copied_events_are_checked(tmp_path: Path) -> None:
         copy.write_events(mixed)
     assert copy.close().deletes == 1
     assert read_events(str(tmp_path / "c"))["row"].to_pylist() == [{"a": 1, "b": 10}, None]
+
+
+@pytest.mark.parametrize("named", ["Aa", "aA", "aa"])
+def test_fields_have_the_names_by_which_hive_finds_them(tmp_path: Path, named: str) -> None:
+    """Also if another table has the same columns, but for the letters."""
+    text = f"array<struct<{named}:int,b:map<string,struct<{named}:timestamp>>>>"
+    column = Column("s", parse_type(text, spelled=True))
+    assert column == Column("s", parse_type(text))
+    values = [[{"aa": 1, "b": [("k", {"aa": dt.datetime(1999, 1, 1)})]}, None], None, []]
+    rows = pa.record_batch([pa.array(values, row_schema([column]).field("s").type)], ["s"])
+    inserts, deletes, copy = (str(tmp_path / name) for name in ("inserts", "deletes", "copy"))
+    with EventWriter(inserts, [column]) as writer:
+        writer.write_inserts(rows, 1, P0)
+    with EventWriter(deletes, [column]) as writer:
+        writer.write_deletes(id_batch([(1, P0, 1)]), 2)
+    with EventWriter(copy, [column]) as writer:
+        (events,) = read_events(inserts).combine_chunks().to_batches()
+        writer.write_events(events)
+    tails = [read_tail(path) for path in (inserts, deletes, copy)]
+    for tail in tails:
+        (found,) = file_columns(tail)
+        assert found.type == as_spelled(column.type)
+    for path in (inserts, copy):
+        first, *others = read_events(path)["row"].to_pylist()
+        assert first == {"s": [{named: 1, "b": [("k", {named: dt.datetime(1999, 1, 1)})]}, None]}
+        assert others == [{"s": None}, {"s": []}]
+    assert can_set_columns(tails, [column], "snappy")
+    other = Column("s", parse_type(text.replace(named, "AA"), spelled=True))
+    assert not can_set_columns(tails, [other], "snappy")
