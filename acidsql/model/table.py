@@ -41,7 +41,12 @@ REMADE_BY = "acidsql.remade.by"
 
 A snapshot that does not see that transaction sees neither the old rows nor the new ones.
 """
-RESERVED = (CREATED_COLUMNS, MATERIALIZED_TEXT, MATERIALIZED_QUERY, REMADE_BY)
+NOTED_CONSTRAINTS = "acidsql.constraints"
+"""A parameter of our own in a Hive Metastore: the constraints of a table, while a column changes.
+
+Meanwhile the metastore has none of them.
+"""
+RESERVED = (CREATED_COLUMNS, MATERIALIZED_TEXT, MATERIALIZED_QUERY, REMADE_BY, NOTED_CONSTRAINTS)
 """The parameters that no statement may give."""
 
 

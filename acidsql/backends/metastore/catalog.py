@@ -23,6 +23,7 @@ from acidsql.backends.metastore.errors import (
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
 from acidsql.backends.metastore.lost_answers import is_made, looked_at
+from acidsql.backends.metastore.noted_constraints import forget_note, note, noted
 from acidsql.backends.metastore.partition_filters import filter_text
 from acidsql.backends.metastore.partitions import PartitionCalls, batches
 from acidsql.backends.metastore.statistics import WithoutStatistics
@@ -44,6 +45,7 @@ from acidsql.backends.metastore.tables import (
 from acidsql.backends.metastore.undo import Undo
 from acidsql.backends.metastore.views import VIEW, change_view, is_view, view_from, view_to
 from acidsql.errors import DatabaseNotFoundError, UnsupportedStatementError
+from acidsql.model.constraint import Constraint
 from acidsql.model.metastore_parameters import STATISTICS
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.naming import Named, refuse_name
@@ -141,12 +143,18 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         """Replace a table; it has the constraints of ``table`` afterwards.
 
         When a column changes, Hive 4 forgets constraints of the column, and Hive 3.1 the columns of
-        all constraints. So they are dropped before, and made ``anew``.
+        all constraints. So they are dropped before, and made ``anew``. Meanwhile a note in the
+        table says what they are, in case this process dies.
         """
         name, set_constraints = table.name, self._constraints.set
-        there = self._constraints.of(name)
-        kept = () if anew else there
+        there = self._constraints_of(name, before)
+        is_left = noted(before) is not None
+        kept = () if anew or is_left else there
         refuse_own_key(name, table.constraints, kept)
+        takes_note = is_left or (anew and bool(there or table.constraints))
+        if takes_note:
+            note(before, there)
+            note(struct, table.constraints)
 
         def put_back_with_constraints() -> None:
             set_constraints(name, kept)
@@ -155,11 +163,30 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
             finally:  # a server makes no type narrower
                 is_back = self._require(name).sd.cols == before.sd.cols
                 set_constraints(name, there if is_back else table.constraints)
+                if takes_note:
+                    with self._definition_locked(name):
+                        self._alter_without_note(name, self._require(name))
 
         self._undo.by(put_back_with_constraints)
+        if takes_note:
+            self._alter(name, before)
         set_constraints(name, kept)
         self._alter(name, struct, cascade)
         set_constraints(name, table.constraints)
+        self._alter_without_note(name, struct)
+
+    def _alter_without_note(self, name: TableName, struct: Struct) -> None:
+        if forget_note(struct):
+            self._alter(name, struct)
+
+    def _add_noted_constraints(self, name: TableName) -> None:
+        """Do what a process has left undone that died while it changed a column."""
+        with self._definition_locked(name):
+            struct = self._require(name)
+            constraints = noted(struct)
+            if constraints is not None:
+                self._constraints.set(name, constraints)
+                self._alter_without_note(name, struct)
 
     def _put_back(self, name: TableName, before: Struct, cascade: bool) -> None:
         with self._definition_locked(name):
@@ -245,15 +272,20 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         if struct is None or is_view(struct):
             return None
         table = table_from(struct)
-        return table if table.external else self._constrained(table)
+        return table if table.external else self._constrained(table, struct)
 
-    def _constrained(self, table: Table) -> Table:
+    def _constrained(self, table: Table, struct: Struct) -> Table:
         """The table with its constraints, or, if we do not understand them, for reading only."""
         try:
-            return replace(table, constraints=self._constraints.of(table.name))
+            return replace(table, constraints=self._constraints_of(table.name, struct))
         except UnsupportedStatementError as error:
             reason = f"{error.message}. {error.detail or ''}".rstrip()
             return replace(table, read_only=table.read_only or reason)
+
+    def _constraints_of(self, name: TableName, struct: Struct) -> tuple[Constraint, ...]:
+        """The constraints of a table, those that are noted in it before those of the metastore."""
+        found = noted(struct)
+        return self._constraints.of(name) if found is None else found
 
     def _find(self, name: TableName, *, keep_unknown: bool = False) -> Struct | None:
         request = hms.GetTableRequest(
@@ -429,6 +461,8 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
 
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
         struct = self._require(name)
+        if noted(struct) is not None:
+            self._add_noted_constraints(name)
         for some in batches([str(p) for p in partitions]):
             found = self._partitions.named(struct, some, keep_unknown=True)
             self._partitions.alter(struct, [p for p in found if _remove_statistics(p)])

@@ -30,6 +30,7 @@ from acidsql.model.table import (
     CREATED_COLUMNS,
     MATERIALIZED_QUERY,
     MATERIALIZED_TEXT,
+    NOTED_CONSTRAINTS,
     REMADE_BY,
     Bucketing,
     Column,
@@ -66,7 +67,7 @@ def table_from(struct: Struct) -> Table:
     parameters = {k: v for k, v in (struct.parameters or {}).items() if v is not None}
     _refuse_unusable(struct, name, parameters)
     stored = _stored_as(struct.sd, f"table {name}")
-    kept = (*KEPT_BY_METASTORE, CREATED_COLUMNS)
+    kept = (*KEPT_BY_METASTORE, CREATED_COLUMNS, NOTED_CONSTRAINTS)
     noted = {k: v for k, v in parameters.items() if k not in kept}
     noted, comment = split_comment(noted)
     if struct.tableType == MATERIALIZED_VIEW:
@@ -264,7 +265,7 @@ def change_table(struct: Struct, table: Table) -> None:
     kept = {
         k: v
         for k, v in (struct.parameters or {}).items()
-        if k in KEPT_BY_METASTORE and k not in STATISTICS
+        if k == NOTED_CONSTRAINTS or (k in KEPT_BY_METASTORE and k not in STATISTICS)
     }
     struct.parameters = {**kept, **_parameters(table)}
     struct.tableType = _table_type(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from acidsql.backends.metastore import MetastoreStore
 from acidsql.backends.metastore.idl import hms
-from acidsql.errors import TxnAbortedError, UnsupportedStatementError
+from acidsql.errors import StorageError, TxnAbortedError, UnsupportedStatementError
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
@@ -266,8 +267,8 @@ def test_constraints_of_a_renamed_column_are_dropped_before_and_added_after(
     store.alter_table(replace(store.table(T), columns=(new,), constraints=renamed))
     changes = [n for n in server.names[asked:] if n.startswith(("add_", "drop_", "alter_"))]
     assert changes == [
-        "drop_constraint", "drop_constraint", "alter_table_req",
-        "add_unique_constraint", "add_not_null_constraint",
+        "alter_table_req", "drop_constraint", "drop_constraint", "alter_table_req",
+        "add_unique_constraint", "add_not_null_constraint", "alter_table_req",
     ]  # fmt: skip
     assert store.table(T).constraints == renamed
 
@@ -327,7 +328,7 @@ def test_what_cannot_be_taken_back_keeps_its_constraints(metastore: Open) -> Non
     tables = Tables()
 
     def alter(request: Any) -> Any:
-        if request.table.sd.cols[0].type == "int":
+        if (request.table.sd.cols[0].type, tables.table.sd.cols[0].type) == ("int", "bigint"):
             raise hms.InvalidOperationException(message="incompatible types")
         tables.table = request.table
         return hms.AlterTableResponse()
@@ -355,3 +356,86 @@ def test_a_text_that_the_metastore_would_cut(metastore: Open) -> None:
     with pytest.raises(UnsupportedStatementError, match="longer than 400 characters"):
         store.create_table(table)
     assert "create_table_req" not in server.names
+
+
+class Dying(Constraints):
+    """A server that takes no further change once it has taken as many as are ``left``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: int | None = None
+        self.tables = Tables()
+
+    def counted(self, change: Callable[..., Any]) -> Callable[..., Any]:
+        def carry_out(*arguments: Any) -> Any:
+            if self.left is not None:
+                if self.left == 0:
+                    raise HangUpError
+                self.left -= 1
+            return change(*arguments)
+
+        return carry_out
+
+    def alter(self, request: Any) -> Any:
+        self.tables.table = request.table
+        return hms.AlterTableResponse()
+
+    @property
+    def handlers(self) -> dict[str, Callable[..., Any]]:
+        of_constraints = {**self.of_hive4, "alter_table_req": self.alter}
+        return {
+            **self.tables.handlers,
+            **{
+                name: self.counted(f) if name.startswith(("alter", "drop", "add")) else f
+                for name, f in of_constraints.items()
+            },
+        }
+
+
+@pytest.mark.parametrize("repaired_by", ["rows", "a definition"])
+@pytest.mark.parametrize("changes", range(10))
+def test_a_process_that_dies_while_it_changes_a_column_leaves_a_note(
+    metastore: Open, changes: int, repaired_by: str
+) -> None:
+    server = Dying()
+    _, store = metastore(**server.handlers)
+    store.create_table(replace(TABLE, constraints=(UNIQUE, CHECK, FOREIGN)))
+    before = store.table(T)
+    check = replace(CHECK, columns=("key", "k"), text="key > 1 OR k = 2")
+    named = (replace(UNIQUE, columns=("key",)), replace(FOREIGN, columns=("key", "k")), check)
+    key = replace(TABLE.columns[0], name="key")
+    new = replace(before, columns=(key,), constraints=named)
+    server.left = changes
+    with suppress(StorageError):
+        store.alter_table(new)
+    server.left = None
+    _, other = metastore(**server.handlers)
+    found = other.table(T)
+    assert found.read_only is None
+    assert found.columns in (before.columns, new.columns)
+    wanted = before if found.columns == before.columns else new
+    assert set(found.constraints) == set(wanted.constraints)
+    assert "acidsql.constraints" not in found.parameters
+    if repaired_by == "rows":
+        other.forget_statistics(T, ())
+    else:
+        other.alter_table(replace(found, comment="new"))
+    assert "acidsql.constraints" not in (server.tables.table.parameters or {})
+    assert set(other.table(T).constraints) == set(wanted.constraints)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "1", "[1]", "{}", '[{"kind": "CHECK"}]', "[" * 100_000,
+     '[{"kind": "CHECK", "name": "c", "columns": [], "text": "1) UNION (SELECT 1", "parent": null,'
+     ' "parent_columns": [], "enabled": true, "rely": false}]'],
+)  # fmt: skip
+def test_a_note_of_somebody_else_keeps_the_table_from_being_written(
+    metastore: Open, text: str
+) -> None:
+    server = Dying()
+    _, store = metastore(**server.handlers)
+    server.tables.table.parameters["acidsql.constraints"] = text
+    reason = store.table(T).read_only
+    assert reason is not None
+    assert "acidsql.constraints" in reason
