@@ -79,6 +79,10 @@ class AcidParser(SparkParser):
         **SparkParser.UNARY_PARSERS,
         TokenType.GT: lambda self: self.shifted_unsigned(),
     }
+    # Python's ``x FOR y IN z`` would hide the FOR of a PIVOT.
+    RANGE_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        kind: parse for kind, parse in SparkParser.RANGE_PARSERS.items() if kind != TokenType.FOR
+    }
 
     _types_begun = 0
     """How many types, one inside the other, are being parsed."""
@@ -117,6 +121,10 @@ class AcidParser(SparkParser):
         if isinstance(kind, exp.DataType) and self._tokens[first].text.upper() in CHAR_TYPES:
             kind.meta["written"] = "".join(t.text for t in self._tokens[first : self._index])
         return kind
+
+    def _parse_pivot_aggregation(self) -> exp.Expr | None:
+        """A value of a PIVOT. sqlglot would stop behind a function that it begins with."""
+        return self._parse_alias(self._parse_disjunction())
 
     def _is_function_after_all(self) -> bool:
         """Whether what began like a type goes on like no type: ``array(NULL, 1)``."""
