@@ -24,7 +24,7 @@ from acidsql.planner.evolution import (
     trial_queries,
 )
 from acidsql.planner.names import SeenNames, ViewRefusal, find_acid_target, find_target
-from acidsql.planner.query import names_columns
+from acidsql.planner.query_names import names_columns
 from acidsql.plans.insert import wrong_count
 from acidsql.plans.plan import WritePlan
 from acidsql.ports.engine import Engine, Frame

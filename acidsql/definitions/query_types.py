@@ -14,7 +14,8 @@ from acidsql.model.types import (
     StructType,
     parse_type,
 )
-from acidsql.planner.query import cast_types, is_union, names_columns
+from acidsql.planner.query import cast_types, is_union
+from acidsql.planner.query_names import names_columns
 from acidsql.ports.engine import Frame
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import Fragment, Identifier

@@ -295,7 +295,7 @@ class TreeWalk:
                 sources = tuple(
                     self.tables[id(table)].start for table in shown if id(table) in self.tables
                 )
-                is_plain = self._are_plain(shown) and not _merges_columns(select)
+                is_plain = self._are_plain(shown) and not merges_columns(select)
                 self.stars.append((start, end, None, sources, is_plain))
 
     def _qualified_star(self, node: exp.Column, direct: list[tuple[exp.Expr, bool]]) -> None:
@@ -403,7 +403,7 @@ def has_correlated_subquery(expression: exp.Expr) -> bool:
     return any(len(column.parts) > 1 and not is_of_subquery(column) for column in columns)
 
 
-def _merges_columns(select: exp.Select) -> bool:
+def merges_columns(select: exp.Select) -> bool:
     """Whether a NATURAL join, or one with USING, makes one column of two."""
     joins = select.find_all(exp.Join)
     return any(j.args.get("using") or j.args.get("method") == "NATURAL" for j in joins)

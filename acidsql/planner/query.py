@@ -9,31 +9,17 @@ from sqlglot import exp
 from acidsql.model.types import INSTANT, ColumnType, parse_type
 from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
+from acidsql.planner.query_names import SEVERAL
 from acidsql.planner.text import Lowering
 from acidsql.plans.query import QueryPlan
 from acidsql.statements.fragment import Fragment
 from acidsql.statements.query import Query
-
-_NAMED = (exp.Alias, exp.Column, exp.Dot)
-"""Items of a select list that have a name in the text."""
-
-_SEVERAL = (exp.Aliases, exp.UDTF, exp.Inline)
-"""Items of a select list that may stand for several columns."""
 
 
 def plan_query(statement: Query, names: Names, arguments: Arguments) -> QueryPlan:
     """The plan of a query: the user's own text with its tables as open sources."""
     source = statement.source
     return QueryPlan(rows=Lowering(names, arguments).text(source))
-
-
-def names_columns(source: Fragment, count: int) -> tuple[bool | None, ...]:
-    """For each of the query's ``count`` columns, whether its text names it; None if not sure.
-
-    Spark makes a name of an expression that has none: that of ``'a'`` is a.
-    """
-    items = _items(source, count)
-    return tuple(None if item is None else isinstance(item, _NAMED) for item in items)
 
 
 def cast_types(source: Fragment, count: int) -> tuple[ColumnType | None, ...]:
@@ -64,7 +50,7 @@ def _items(source: Fragment, count: int) -> Sequence[exp.Expr | None]:
         tree = tree.this
     items = tree.expressions if isinstance(tree, exp.Select) else []
     stars = [at for at, item in enumerate(items) if item.is_star]
-    if any(isinstance(item, _SEVERAL) for item in items) or (not stars and len(items) != count):
+    if any(isinstance(item, SEVERAL) for item in items) or (not stars and len(items) != count):
         return (None,) * count
     if not stars:
         return items
