@@ -19,7 +19,7 @@ def parse_alter_column(
     cursor.accept("COLUMN")
     column = cursor.name("a column")
     if cursor.sees_any("TYPE", "COMMENT", "FIRST", "AFTER") or cursor.sees("SET", "DATA", "TYPE"):
-        return _changed_column(cursor, target, column)
+        return changed_column(cursor, target, column)
     drops = cursor.accept("DROP")
     if (not drops and not cursor.accept("SET")) or not cursor.sees_any("NOT", "DEFAULT"):
         cursor.source.refuse(
@@ -38,7 +38,7 @@ def parse_alter_column(
     return DropColumnConstraint(target, column, ConstraintKind.NOT_NULL)
 
 
-def _changed_column(cursor: Cursor, target: TableRef, column: Identifier) -> ChangeColumn:
+def changed_column(cursor: Cursor, target: TableRef, column: Identifier) -> ChangeColumn:
     """Parse ``[SET DATA] TYPE t``, ``COMMENT s``, ``FIRST`` or ``AFTER c``, which keep the name."""
     if cursor.accept("COMMENT"):
         return ChangeColumn(target, column, column, comment=cursor.string("a comment in quotes"))

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from acidsql.errors import UnsupportedStatementError
-from acidsql.grammar.alter_column import parse_alter_column
+from acidsql.grammar.alter_column import changed_column, parse_alter_column
 from acidsql.grammar.alter_constraint import parse_constraint_change, sees_constraint_change
 from acidsql.grammar.compact import parse_compact
 from acidsql.grammar.create_table import column_definition, column_definitions, parse_skew
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.insert import parse_partition
+from acidsql.grammar.lexer import Kind
 from acidsql.grammar.near import near_hint
 from acidsql.grammar.partition import (
     fixed_partition,
@@ -42,7 +43,7 @@ from acidsql.statements.alter_table import (
     UnsetProperties,
 )
 from acidsql.statements.create_table import ColumnDefinition
-from acidsql.statements.fragment import TableRef
+from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.insert import PartitionValue
 from acidsql.statements.partition import RenamePartition, RepairTable
 
@@ -287,6 +288,9 @@ def _change(cursor: Cursor, target: TableRef) -> ChangeColumn:
     cursor.expect("CHANGE")
     cursor.accept("COLUMN")
     column = cursor.name("a column")
+    if cursor.sees("COMMENT") and cursor.peek(1).kind is Kind.STRING:
+        return changed_column(cursor, target, column)
+    _refuse_type_word(cursor, column)
     head = cursor.until("FIRST", "AFTER", "CASCADE", "RESTRICT")
     if head.end - head.at < 2:
         head.at = head.end
@@ -299,6 +303,17 @@ def _change(cursor: Cursor, target: TableRef) -> ChangeColumn:
     return ChangeColumn(
         target, column, new.name, new.type, new.comment, first, after, new.constraints
     )
+
+
+def _refuse_type_word(cursor: Cursor, column: Identifier) -> None:
+    """Refuse ``CHANGE c TYPE t``: Hive renames the column to ``type``, Spark keeps its name."""
+    if cursor.sees("TYPE") and column.name.lower() != "type":
+        cursor.source.refuse(
+            "TYPE stands where CHANGE has the column's new name",
+            cursor.offset,
+            hint="To change the type, write ALTER COLUMN and the column before TYPE. To rename the"
+            " column, write `type`.",
+        )
 
 
 def _rename(cursor: Cursor, target: TableRef) -> ChangeColumn | RenameTable:
