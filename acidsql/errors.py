@@ -104,11 +104,13 @@ class SqlError(AcidSqlError):
     """The text of a statement is at fault.
 
     ``piece`` is the part of the text at fault, if the error has no line and column yet: the session
-    then looks for it in the text. "" if it is not known.
+    then looks for it in the text. "" if it is not known. ``piece_number`` tells which of several
+    equal pieces it is, counted from 0, and how many there are; None if that is not known.
     """
 
     sqlstate = "42000"
     piece = ""
+    piece_number: tuple[int, int] | None = None
 
 
 class SqlSyntaxError(SqlError):

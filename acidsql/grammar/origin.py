@@ -26,7 +26,7 @@ class Origin:
         show_place(error, self.written, self.line, self.column)
 
     def _found(self, error: SqlError) -> tuple[int, int]:
-        place = self.line, self.column
-        found = place_of_piece(self.text, error.piece, *place) if error.piece else None
+        place, piece = (self.line, self.column), error.piece
+        found = place_of_piece(self.text, piece, *place, error.piece_number) if piece else None
         parts = error.parts if isinstance(error, AnalysisError) else ()
         return found or place_of_name(self.text, parts, *place)

@@ -36,15 +36,22 @@ def place_of_name(
 
 
 def place_of_piece(
-    text: str | Replaced, piece: str, line: int = 1, column: int = 1
+    text: str | Replaced,
+    piece: str,
+    line: int = 1,
+    column: int = 1,
+    number: tuple[int, int] | None = None,
 ) -> tuple[int, int] | None:
     """Line and column of the first place where the text has the tokens of a piece, or None.
 
-    The names of tables in the piece may be others than in the text: if the whole piece is not
-    there, it is enough that its beginning stands at one place only.
+    With a `number_of_piece` it is the place of that number, if the text has as many of them. The
+    names of tables in the piece may be others than in the text: if the whole piece is not there, it
+    is enough that its beginning stands at one place only.
 
     >>> place_of_piece("SELECT t.id, id FROM t", "id"), place_of_piece("SELECT 1", "x")
     ((1, 14), None)
+    >>> place_of_piece("SELECT id, id", "id", number=(1, 2))
+    (1, 12)
     >>> place_of_piece("SELECT 1, (SELECT sum(a) FROM t)", "SELECT sum(a) FROM view AS t")
     (1, 12)
     """
@@ -55,11 +62,31 @@ def place_of_piece(
     source = Source(text, line, column)
     written = [_spelled(token) for token in source.tokens]
     found = _places(written, wanted)
+    if number is not None and len(found) == number[1]:
+        found = found[number[0] :]
     while not found and len(wanted) > _BEGINNING_MIN:
         wanted.pop()
         found = _places(written, wanted)
         found = found if len(found) == 1 else []
     return source.place(source.tokens[found[0]].start) if found else None
+
+
+def number_of_piece(text: str, piece: str, at: int) -> tuple[int, int] | None:
+    """Which of the equal pieces in a text is the one at an offset, and how many there are.
+
+    None if none is there.
+
+    >>> number_of_piece("SELECT id AS a FROM t JOIN u ON id = 1", "id", 32)
+    (1, 2)
+    """
+    try:
+        tokens = list(lex(text, runs=True))
+        wanted = [_spelled(token) for token in lex(piece, runs=True)]
+    except UnclosedError:
+        return None
+    found = _places([_spelled(token) for token in tokens], wanted)
+    starts = [tokens[index].start for index in found]
+    return (starts.index(at), len(starts)) if at in starts else None
 
 
 def _places(written: Sequence[str], wanted: Sequence[str]) -> list[int]:

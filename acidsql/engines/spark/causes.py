@@ -11,19 +11,35 @@ from acidsql.engines.spark.gateway import java_errors
 
 _DEPTH = 30
 """How many causes are followed: in Java a chain of causes may be a circle."""
+_WORD = re.compile(r"\w+|`[^`]*`|\S")
 _LINE = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): (.*)$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """The piece of SQL that Spark blames, or "", and the offset at which it stands in the ``text``.
+
+    The text is that which Spark has parsed; "" if it is not known.
+    """
+
+    piece: str = ""
+    text: str = ""
+    at: int = 0
+
+
+NOTHING_BLAMED = Blamed()
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One exception: its class without package or outer class, Spark's error condition or "", its
-    message, and the piece of SQL that Spark blames or "".
+    message, and what Spark blames.
     """
 
     name: str
     condition: str
     message: str
-    piece: str = ""
+    blamed: Blamed = NOTHING_BLAMED
 
     def has(self, *conditions: str) -> bool:
         """Whether its condition is one of these, or a subcondition of one."""
@@ -48,8 +64,8 @@ def _from_jvm(thrown: Any) -> Iterator[Cause]:
         try:
             name, message = thrown.getClass().getName(), thrown.getMessage() or ""
             condition = _condition(thrown)
-            piece = _piece(thrown) if condition else ""
-            yield Cause(_simple_name(str(name)), condition, str(message), piece)
+            blamed = _blamed(thrown) if condition else NOTHING_BLAMED
+            yield Cause(_simple_name(str(name)), condition, str(message), blamed)
             thrown = thrown.getCause()
         except java_errors(OSError):  # the JVM has ended meanwhile
             return
@@ -57,7 +73,7 @@ def _from_jvm(thrown: Any) -> Iterator[Cause]:
 
 def _from_text(error: BaseException) -> Iterator[Cause]:
     text = str(error)
-    yield Cause(type(error).__name__, _condition(error), text, _piece(error))
+    yield Cause(type(error).__name__, _condition(error), text, _blamed(error))
     for match in _LINE.finditer(text):
         condition = re.match(r"\[([A-Z][A-Z0-9_.]*)\]", match[2])
         yield Cause(_simple_name(match[1]), condition[1] if condition else "", match[2])
@@ -80,11 +96,26 @@ def _condition(thrown: Any) -> str:
         return ""
 
 
-def _piece(thrown: Any) -> str:
-    """The SQL that Spark blames; "" if it blames none."""
+def _blamed(thrown: Any) -> Blamed:
+    """What Spark blames, as far as it tells."""
     try:
         contexts = list(thrown.getQueryContext() or ())
         found = next((c for c in contexts if str(c.contextType()).endswith("SQL")), None)
-        return "" if found is None else str(found.fragment())
+        if found is None:
+            return _unexpected(thrown)
+        piece = str(found.fragment())
     except Exception:  # as above
-        return ""
+        return NOTHING_BLAMED
+    try:
+        return Blamed(piece, str(found.sqlText().get()), int(found.startIndex()))
+    except Exception:  # no object of the JVM
+        return Blamed(piece)
+
+
+def _unexpected(thrown: Any) -> Blamed:
+    """The word at which Spark's parser has stopped; nothing for other errors than its own."""
+    text, start = str(thrown.command().get()), thrown.start()
+    lines = text.splitlines(keepends=True)
+    at = sum(map(len, lines[: start.line().get() - 1])) + start.startPosition().get()
+    word = _WORD.match(text, at)
+    return Blamed(word[0], text, at) if word else NOTHING_BLAMED

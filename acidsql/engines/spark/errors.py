@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from acidsql.engines.spark.causes import Cause, causes
+from acidsql.engines.spark.causes import NOTHING_BLAMED, Cause, causes
 from acidsql.engines.spark.gateway import java_errors, require_own_spark
 from acidsql.errors import (
     AcidSqlError,
@@ -25,6 +25,7 @@ from acidsql.errors import (
     StorageError,
     UnsupportedStatementError,
 )
+from acidsql.grammar.place import number_of_piece
 from acidsql.model.near import near_name
 
 _TASK_ERROR = re.compile(
@@ -171,8 +172,16 @@ def clear_error(error: Exception) -> AcidSqlError:
     chain = causes(error)
     found = _of_chain(error, chain)
     if isinstance(found, SqlError):
-        found.piece = _piece_of_where(error, chain[0]) or _users_piece(chain)
+        _tell_piece(found, error, chain)
     return found
+
+
+def _tell_piece(found: SqlError, error: Exception, chain: Sequence[Cause]) -> None:
+    """Give our error the piece of SQL that Spark blames."""
+    blamed = next((cause.blamed for cause in chain if cause.blamed.piece), NOTHING_BLAMED)
+    found.piece = _piece_of_where(error, chain[0]) or _users_piece(blamed.piece)
+    if found.piece == blamed.piece and blamed.text:
+        found.piece_number = number_of_piece(blamed.text, blamed.piece, blamed.at)
 
 
 def _piece_of_where(error: Exception, cause: Cause) -> str | None:
@@ -225,9 +234,8 @@ def _hint_of_clock(error: Exception) -> str | None:
     return "A timestamp has no zone. CAST(… AS timestamp_ltz) takes it for a time in the session's."
 
 
-def _users_piece(chain: Sequence[Cause]) -> str:
+def _users_piece(piece: str) -> str:
     """The SQL that Spark blames, without the cast to a column's type that acidsql puts around."""
-    piece = next((cause.piece for cause in chain if cause.piece), "")
     cast = _OWN_CAST.fullmatch(piece)
     return cast[1] if cast else piece
 
