@@ -61,7 +61,9 @@ def _clause(cursor: Cursor, tables: Sequence[TableRef], alias: str) -> MergeClau
         return _insert(cursor, tables, condition, alias, (line, column))
     if cursor.accept("DELETE"):
         return MergeDelete(condition, line, column, by_source)
-    cursor.expect("UPDATE", "SET")
+    if not cursor.accept("UPDATE"):
+        cursor.unexpected("expected UPDATE or DELETE")
+    cursor.expect("SET")
     star = cursor.offset
     if cursor.accept("*"):
         if by_source:
