@@ -53,6 +53,7 @@ from acidsql.grammar.transaction import (
     parse_begin,
     parse_commit,
     parse_rollback,
+    refuse_compound,
 )
 from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
@@ -157,6 +158,7 @@ def parse(
     cursor = Cursor(source, 0, end)
     if cursor.done:
         source.syntax_error("no statement", 0)
+    refuse_compound(cursor)
     for token in source.tokens[:end]:
         if token.text == ";":
             source.syntax_error(

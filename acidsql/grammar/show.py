@@ -217,12 +217,21 @@ def parse_describe(
     formatted = named and (cursor.accept("FORMATTED") or cursor.accept("EXTENDED"))
     target = cursor.table()
     partition = parse_fixed_partition(cursor, "DESCRIBE")
-    path = []
-    if not cursor.done:
-        path.append(cursor.name("a column"))
-        while cursor.accept("."):
-            path.append(cursor.name("a field"))
-    return Describe(target, formatted, partition, tuple(path))
+    return Describe(target, formatted, partition, _described_path(cursor))
+
+
+def _described_path(cursor: Cursor) -> tuple[Identifier, ...]:
+    """Parse the column, and fields in it, of which a DESCRIBE asks."""
+    if cursor.sees("AS", "JSON"):
+        cursor.source.refuse(
+            "DESCRIBE … AS JSON is not supported", cursor.offset, hint="Leave AS JSON out."
+        )
+    if cursor.done:
+        return ()
+    path = [cursor.name("a column")]
+    while cursor.accept("."):
+        path.append(cursor.name("a field"))
+    return tuple(path)
 
 
 def _show_locks(cursor: Cursor) -> ShowLocks:

@@ -22,7 +22,23 @@ SAVEPOINT_HINT = (
     " ROLLBACK undoes the whole transaction."
 )
 _EXPECTED = "expected READ ONLY, READ WRITE or ISOLATION LEVEL SNAPSHOT"
+_BEHIND_BEGIN = frozenset(
+    {"ALTER", "ATOMIC", "BEGIN", "CALL", "CASE", "CREATE", "DECLARE", "DELETE", "DROP", "END"}
+    | {"EXECUTE", "FOR", "FROM", "IF", "INSERT", "LEAVE", "LOOP", "MERGE", "NOT", "REPEAT"}
+    | {"SELECT", "SET", "SHOW", "SIGNAL", "TRUNCATE", "UPDATE", "USE", "VALUES", "WHILE", "WITH"}
+)
+"""Words that begin a statement in a script of Spark's."""
 _ON, _OFF = ("TRUE", "ON", "1"), ("FALSE", "OFF", "0")
+
+
+def refuse_compound(cursor: Cursor) -> None:
+    """Refuse BEGIN with a statement behind it: a script of Spark's, which ends with END."""
+    if cursor.sees("BEGIN") and cursor.peek(1).word in _BEHIND_BEGIN:
+        cursor.source.refuse(
+            "BEGIN … END around statements is not supported",
+            cursor.offset,
+            hint="BEGIN is a statement of its own, which begins a transaction. COMMIT ends it.",
+        )
 
 
 def parse_begin(cursor: Cursor) -> Begin:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NoReturn
 
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.insert import refuse_duplicates
@@ -23,6 +24,12 @@ from acidsql.statements.view import (
     ViewColumn,
 )
 
+_REFUSED = (
+    (("PARTITIONED", "ON"), "Leave it out."),
+    (("DEFAULT", "COLLATION"), "Leave it out."),
+    (("WITH", "SCHEMA"), "Leave it out. CREATE OR REPLACE VIEW gives a view other columns."),
+)
+"""The first words of clauses that a view cannot have, and hints."""
 _UNNAMED = re.compile(r"_c\d+")
 
 
@@ -64,22 +71,28 @@ def parse_create_view(cursor: Cursor) -> CreateView:
             given = properties(cursor.parenthesised())
         elif word in ("COMMENT", "TBLPROPERTIES"):
             cursor.source.syntax_error(f"{word} is given twice", start)
-        elif word in ("USING", "OPTIONS") and is_temporary:
-            cursor.source.refuse(
-                f"a temporary view with {word} is not supported",
-                start,
-                hint="Read the files with Spark, and register the frame: session.register(…).",
-            )
-        elif word == "PARTITIONED":
-            cursor.source.refuse(
-                "a view with PARTITIONED ON is not supported", start, hint="Leave it out."
-            )
         else:
-            cursor.unexpected("expected AS and a query")
+            _refuse_clause(cursor, is_temporary=is_temporary)
     query = parse_view_query(cursor)
     return CreateView(
         target, query, columns, replaces, if_not_exists, comment, given or (), is_temporary
     )
+
+
+def _refuse_clause(cursor: Cursor, *, is_temporary: bool) -> NoReturn:
+    """Refuse a clause that a view cannot have."""
+    start, word = cursor.offset, cursor.peek().word
+    if word in ("USING", "OPTIONS") and is_temporary:
+        cursor.source.refuse(
+            f"a temporary view with {word} is not supported",
+            start,
+            hint="Read the files with Spark, and register the frame: session.register(…).",
+        )
+    for words, hint in _REFUSED:
+        if cursor.sees(*words):
+            what = " ".join(words)
+            cursor.source.refuse(f"a view with {what} is not supported", start, hint=hint)
+    cursor.unexpected("expected AS and a query")
 
 
 def _columns(cursor: Cursor) -> tuple[ViewColumn, ...]:
