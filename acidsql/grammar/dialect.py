@@ -84,6 +84,9 @@ class AcidParser(SparkParser):
         kind: parse for kind, parse in SparkParser.RANGE_PARSERS.items() if kind != TokenType.FOR
     }
 
+    # ``v:a.b``: a field of a variant
+    COLON_IS_VARIANT_EXTRACT = True
+
     _types_begun = 0
     """How many types, one inside the other, are being parsed."""
 
@@ -121,6 +124,16 @@ class AcidParser(SparkParser):
         if isinstance(kind, exp.DataType) and self._tokens[first].text.upper() in CHAR_TYPES:
             kind.meta["written"] = "".join(t.text for t in self._tokens[first : self._index])
         return kind
+
+    def _parse_colon_as_variant_extract(self, this: exp.Expr | None) -> exp.Expr | None:
+        """A field of a variant, if a colon is next. Its meta has the places of its colons."""
+        first = self._index
+        extract = super()._parse_colon_as_variant_extract(this)
+        passed = self._tokens[first : self._index]
+        if extract is not None and passed:
+            colons = [token.start for token in passed if token.token_type is TokenType.COLON]
+            extract.meta["colons"] = colons
+        return extract
 
     def _parse_pivot_aggregation(self) -> exp.Expr | None:
         """A value of a PIVOT. sqlglot would stop behind a function that it begins with."""

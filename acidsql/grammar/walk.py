@@ -29,6 +29,8 @@ _PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
 }
 """Nodes → their parts of which one must be there."""
 
+_EXTRACTS = (exp.JSONExtract, exp.Cast, exp.Bracket)
+"""What may be a field of a variant."""
 _LEAVES = frozenset({exp.Identifier, exp.Literal, exp.Null, exp.Boolean})
 _PLAIN = frozenset({exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Paren})
 """Nodes in which there is nothing to find, but in their children."""
@@ -50,6 +52,8 @@ class TreeWalk:
     stars: list[tuple[int, int, str | None, tuple[int, ...], bool]] = field(default_factory=list)
     leaks: list[tuple[int, str]] = field(default_factory=list)
     qualifiers: list[tuple[int, int]] = field(default_factory=list)
+    colons: set[int] = field(default_factory=set)
+    """The places of colons in front of fields of variants."""
     samples: set[int] = field(default_factory=set)
     """The samples of buckets, by their nodes' ids, that stand behind a table."""
     lacks_something: bool = False
@@ -104,7 +108,7 @@ class TreeWalk:
         """Raise SqlSyntaxError for a ``?`` or ``:`` that no parameter or other syntax explains."""
         known = {p.start for p in self.parameters}
         for index, (kind, text, start) in enumerate(tokens):
-            if kind is not Kind.SYMBOL or text not in "?:" or start in known:
+            if kind is not Kind.SYMBOL or text not in "?:" or start in known | self.colons:
                 continue
             if text == ":" and _colon_is_known(tokens, index):
                 continue
@@ -112,6 +116,7 @@ class TreeWalk:
 
     def _visit(self, node: exp.Expr, scope: _Scope) -> None:
         self._refuse_unknown(node)
+        self._note_colons(node)
         match node:
             case exp.Table():
                 self._table(node, scope)
@@ -133,6 +138,10 @@ class TreeWalk:
                 self.leaks.append((self._start(node), what))
             case _:
                 pass
+
+    def _note_colons(self, node: exp.Expr) -> None:
+        if isinstance(node, _EXTRACTS):
+            self.colons.update(node.meta.get("colons", ()))
 
     def _refuse_unknown(self, node: exp.Expr) -> None:
         if isinstance(node, exp.Into):
