@@ -25,7 +25,7 @@ from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import TableName, quote_identifier
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.table import Column
-from acidsql.model.types import ColumnType, parse_type
+from acidsql.model.types import ColumnType, PrimitiveType, parse_type
 from acidsql.model.view import View
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames, find_view_target
@@ -278,11 +278,15 @@ def _names(draft: _Draft, inner: Sequence[str]) -> list[str]:
 
 
 def _kinds(draft: _Draft, frame: Frame, names: Sequence[str]) -> list[ColumnType]:
+    """The types of the columns. Those of a temporary view may be such as no table has."""
     kinds: list[ColumnType] = []
     for name, kind in zip(names, stored_types(frame, draft.query), strict=True):
         try:
             kinds.append(parse_type(kind))
         except ValueError as error:
+            if draft.view.name.is_temporary:
+                kinds.append(PrimitiveType(kind))
+                continue
             raise UnsupportedStatementError(
                 f'column "{name}" of the view is {kind}: {error}',
                 hint=f"Write CAST(… AS type) AS {name}.",

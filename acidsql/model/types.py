@@ -52,7 +52,10 @@ _UNSUPPORTED = {
 
 @dataclass(frozen=True, slots=True)
 class PrimitiveType:
-    """A type without parameters: one of `PRIMITIVES`."""
+    """A type without parameters: one of `PRIMITIVES`.
+
+    A column of a temporary view may have any other type, too, in Spark's words.
+    """
 
     name: str
 
