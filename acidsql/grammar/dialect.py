@@ -245,6 +245,8 @@ SPECIAL_WORDS = frozenset(
 """Words that may mean more than a name, in upper case."""
 _SPACED_HEX = re.compile(r"\b[xX]\s+['\"]")
 """What a text with ``X '1F'`` has, if not in a comment or a string."""
+_RECURSION = re.compile(r"\brecursion\s+level\b", re.IGNORECASE)
+"""What a text with ``MAX RECURSION LEVEL n`` has, if no comment is in between."""
 _OF_ARGUMENTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What sqlglot raises over a function with too few arguments, or with strange ones."""
 _RELATION_PARTS = {"expressions", "from_", "joins"}
@@ -324,7 +326,25 @@ def _tokenize(code: str) -> list[Token]:
         raise PlacedParseError("this is not understood", 0) from None
     if "\\" in code:
         _read_escapes(tokens, code)
+    if _RECURSION.search(code):
+        tokens = _without_levels(tokens)
     return _join_hex_strings(tokens) if _SPACED_HEX.search(code) else tokens
+
+
+def _without_levels(tokens: list[Token]) -> list[Token]:
+    """The tokens without the ``MAX RECURSION LEVEL n`` of a WITH, which sqlglot does not know."""
+    out: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        words = [token.text.upper() for token in tokens[at : at + 3]]
+        behind = tokens[at + 4 : at + 5]
+        is_end = bool(behind) and behind[0].token_type in (TokenType.ALIAS, TokenType.L_PAREN)
+        if words == ["MAX", "RECURSION", "LEVEL"] and is_end:
+            at += 4
+        else:
+            out.append(tokens[at])
+            at += 1
+    return out
 
 
 def _read_escapes(tokens: list[Token], code: str) -> None:

@@ -16,12 +16,16 @@ from acidsql.statements.with_clause import CommonTable
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """``name [(columns)] AS (…)`` of a WITH: the tokens from ``at`` up to ``end`` are its query."""
+    """``name [(columns)] AS (…)`` of a WITH: the tokens from ``at`` up to ``end`` are its query.
+
+    ``level_at`` is the offset of a MAX RECURSION LEVEL, or None.
+    """
 
     name: Identifier
     columns: tuple[Identifier, ...]
     at: int
     end: int
+    level_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +70,12 @@ def _body(cursor: Cursor) -> Body:
     columns: list[Identifier] = []
     if cursor.sees("("):
         columns = cursor.parenthesised().listed(lambda inside: inside.name("a column name"))
+    level_at = cursor.offset if cursor.sees("MAX", "RECURSION", "LEVEL") else None
+    if cursor.accept("MAX", "RECURSION", "LEVEL"):
+        cursor.integer("a number of levels")
     cursor.accept("AS")
     inside = cursor.parenthesised()
-    return Body(name, tuple(columns), inside.at, inside.end)
+    return Body(name, tuple(columns), inside.at, inside.end, level_at)
 
 
 def parse_common_tables(cursor: Cursor) -> tuple[CommonTable, ...]:
@@ -84,6 +91,12 @@ def parse_common_tables(cursor: Cursor) -> tuple[CommonTable, ...]:
                 column=body.name.column,
             )
         refuse_duplicates(list(body.columns), f'the columns of "{body.name.name}"')
+        if body.level_at is not None:
+            source.refuse(
+                "MAX RECURSION LEVEL in front of UPDATE, DELETE or MERGE is not supported",
+                body.level_at,
+                hint="Set spark.sql.cteRecursionLevelLimit on the Spark session.",
+            )
         if with_.is_recursive:
             source.common_tables.add(name)
         rows = query(Cursor(source, body.at, body.end))
