@@ -23,7 +23,7 @@ from acidsql.grammar.near import near_clause
 from acidsql.grammar.nesting import on_deep_stack
 from acidsql.grammar.runs import values_of
 from acidsql.grammar.simple import simple_tree
-from acidsql.grammar.text_casts import text_casts
+from acidsql.grammar.text_casts import text_casts, with_names
 from acidsql.grammar.walk import TreeWalk
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.statements.fragment import Default, Fragment, TableRef, TextCast, Value
@@ -200,7 +200,8 @@ def _fragment(
     if hidden:
         walk.refuse_leaks(hidden)
     walk.check_parameters([(t.kind, t.text, t.start - start) for t in tokens])
-    tables, casts = walk.sorted_tables(), tuple(text_casts(source, tokens, start))
+    tables = walk.sorted_tables()
+    casts = with_names(list(text_casts(source, tokens, start)), tree)
     _refuse_in_samples(source, start, tables, casts)
     line, column = source.place(start)
     return Fragment(

@@ -6,6 +6,9 @@ Spark takes these types for string, and cuts nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
 
 from acidsql.grammar.casts import CastPlace, cast_places
 from acidsql.grammar.lexer import Kind, Source, Token
@@ -29,6 +32,26 @@ def text_casts(source: Source, tokens: Sequence[Token], start: int) -> Iterator[
     for index, token in enumerate(tokens):
         if _is_text_type(tokens, index) and [t.text for t in tokens[index - 2 : index]] == _COLONS:
             _refuse(source, token, "behind ::")
+
+
+def with_names(casts: Sequence[TextCast], tree: exp.Expr) -> tuple[TextCast, ...]:
+    """The CASTs of a tree, with the names of those that are columns of a SELECT.
+
+    As in Spark, the CAST of a column keeps the column's name.
+    """
+    selects = tree.find_all(exp.Select) if casts else ()
+    items = [item for select in selects for item in select.expressions]
+    cut = [item.this.unnest() for item in items if isinstance(item, exp.Cast)]
+    found = list(casts)
+    for column in cut:
+        if not isinstance(column, exp.Column):
+            continue
+        start, name = column.parts[0].meta["start"], column.name
+        around = [n for n, cast in enumerate(found) if cast.start < start < cast.type_start]
+        if around:
+            innermost = max(around, key=lambda n: found[n].start)
+            found[innermost] = replace(found[innermost], name=name)
+    return tuple(found)
 
 
 def _is_text_type(tokens: Sequence[Token], index: int) -> bool:

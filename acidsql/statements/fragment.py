@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 from sqlglot import exp
 
 from acidsql.model.hidden_column import HiddenColumn
+from acidsql.model.names import quote_identifier
 from acidsql.model.types import CharType
 
 
@@ -124,7 +125,8 @@ class Star:
 class TextCast:
     """A CAST to char(n) or varchar(n), ``kind``, at ``start:end`` of the fragment.
 
-    The type is at ``type_start:type_end``.
+    The type is at ``type_start:type_end``. ``name`` is that of the column that the CAST is in a
+    select list, or None.
     """
 
     start: int
@@ -132,6 +134,7 @@ class TextCast:
     type_end: int
     end: int
     kind: CharType
+    name: str | None = None
 
     def edits(self, text: str) -> tuple[tuple[int, int, str], ...]:
         """What makes Spark cut the text, which takes the type for string.
@@ -140,11 +143,12 @@ class TextCast:
         back to a constant that it compares with a char, and knows no ``left(…)`` for a constant.
         """
         is_char = self.kind.name == "char"
+        alias = "" if self.name is None else f" AS {quote_identifier(self.name)}"
         breaks = "\n" * text.count("\n", self.type_start, self.type_end)
         return (
             (self.start, self.start, "rtrim(substr(" if is_char else "substr("),
             (self.type_start, self.type_end, f"string{breaks}"),
-            (self.end, self.end, f", 1, {self.kind.length}{')' * (1 + is_char)}"),
+            (self.end, self.end, f", 1, {self.kind.length}{')' * (1 + is_char)}{alias}"),
         )
 
 

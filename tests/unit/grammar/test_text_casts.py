@@ -16,10 +16,20 @@ def read_as(expression):
 @pytest.mark.parametrize(
     ("written", "read"),
     [
-        ("CAST(a AS varchar(3))", "substr(CAST(a AS string), 1, 3)"),
-        ("cast ( a as VARCHAR ( 3 ) )", "substr(cast ( a as string ), 1, 3)"),
+        ("CAST(a AS varchar(3)) IS NULL", "substr(CAST(a AS string), 1, 3) IS NULL"),
+        # In a select list, the CAST of a column keeps its name.
+        ("CAST(a AS varchar(3))", "substr(CAST(a AS string), 1, 3) AS `a`"),
+        ("cast ( a as VARCHAR ( 3 ) )", "substr(cast ( a as string ), 1, 3) AS `a`"),
+        (
+            "b, CAST((t.`c``d`) AS char(1)), 1",
+            "b, rtrim(substr(CAST((t.`c``d`) AS string), 1, 1)) AS `c``d`, 1",
+        ),
+        (
+            "f(CAST(a AS varchar(3)), (SELECT CAST(b AS varchar(2))))",
+            "f(substr(CAST(a AS string), 1, 3), (SELECT substr(CAST(b AS string), 1, 2) AS `b`))",
+        ),
         ("CAST(a AS char(3)) x", "rtrim(substr(CAST(a AS string), 1, 3)) x"),
-        ("try_cast(a AS CHARACTER(3))", "rtrim(substr(try_cast(a AS string), 1, 3))"),
+        ("try_cast(a AS CHARACTER(3))", "rtrim(substr(try_cast(a AS string), 1, 3)) AS `a`"),
         (
             "CAST(CAST(a AS char(4)) AS varchar(2)), 1",
             "substr(CAST(rtrim(substr(CAST(a AS string), 1, 4)) AS string), 1, 2), 1",
@@ -28,7 +38,7 @@ def read_as(expression):
             "CAST((SELECT CAST(b AS varchar(2)) AS c) AS varchar(1))",
             "substr(CAST((SELECT substr(CAST(b AS string), 1, 2) AS c) AS string), 1, 1)",
         ),
-        ("CAST(a AS varchar\n(3))", "substr(CAST(a AS string\n), 1, 3)"),
+        ("CAST(a AS varchar\n(3))", "substr(CAST(a AS string\n), 1, 3) AS `a`"),
         ("CAST(a AS string), t.cast, b AS varchar", "CAST(a AS string), t.cast, b AS varchar"),
         ("char(65), 'CAST(a AS varchar(3))'", "char(65), 'CAST(a AS varchar(3))'"),
         ("CAST(char(65) AS int)", "CAST(char(65) AS int)"),
