@@ -10,8 +10,8 @@ from sqlglot import exp
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.dialect import parse_expression_tree
 from acidsql.grammar.escapes import string_value
-from acidsql.grammar.fragment import value
 from acidsql.grammar.lexer import Kind, Source
+from acidsql.grammar.row_expression import row_value
 from acidsql.grammar.runs import rows_of
 from acidsql.statements.fragment import Constant, Fragment, Value
 from acidsql.statements.insert import ValueList
@@ -71,7 +71,7 @@ def _row(cursor: Cursor) -> _Row | None:
             part = inside.until(",")
             if part.sees("(") and _is_row(part):
                 return None
-            values.append(value(part))
+            values.append(row_value(part, ()))
         else:
             values.append(constant)
     if not inside.done:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlglot import exp
+
 from acidsql.errors import AnalysisError
 from acidsql.model.table import Column, Table
 from acidsql.planner.defaults import default_value, given_rows, left_out
@@ -16,7 +18,9 @@ from acidsql.planner.text import Lowering
 from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows, ValueRows, wrong_count
 from acidsql.plans.sql_text import InputSource, SqlText
 from acidsql.plans.update import SetColumn
+from acidsql.statements.fragment import Fragment, Value
 from acidsql.statements.insert import GivenSource, Insert, ValueList
+from acidsql.statements.nondeterministic import first_nondeterministic
 
 
 def plan_insert(
@@ -123,6 +127,15 @@ def _values(
         tuple(lowering.value(cell, table, c) for cell, c in zip(row, columns, strict=True))
         for row in values.rows
     )
-    if len(rows) > 1:
-        return ValueRows(rows=rows)
+    in_select = any(_needs_select(cell) for row in values.rows for cell in row)
+    if len(rows) > 1 or in_select:
+        return ValueRows(rows=rows, in_select=in_select)
     return SqlText.of("VALUES (", SqlText.join(", ", rows[0]), ")")
+
+
+def _needs_select(cell: Value) -> bool:
+    """Whether Spark refuses a value in VALUES that it computes in SELECT."""
+    if not isinstance(cell, Fragment):
+        return False
+    has_subquery = cell.tree.find(exp.Query) is not None
+    return has_subquery or first_nondeterministic(cell, [cell.tree]) is not None

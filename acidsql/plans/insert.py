@@ -37,14 +37,16 @@ class GivenRows(Node):
 
 
 class ValueRows(Node):
-    """Several rows of VALUES, of which Spark has to compute some values.
+    """Rows of VALUES, of which Spark has to compute some values.
 
     The values of a row are in the order of ``InsertPlan.columns``. Each becomes one of its column's
-    type by itself: what stands in other rows does not matter.
+    type by itself: what stands in other rows does not matter. With ``in_select``, a value has what
+    Spark computes in SELECT, but not in VALUES: a subquery, or a function like rand().
     """
 
     kind: Literal["values"] = "values"
     rows: tuple[tuple[SqlText, ...], ...]
+    in_select: bool = False
 
 
 class InsertPlan(Node):

@@ -33,9 +33,10 @@ def value_rows(rows: ValueRows, columns: Sequence[Column], job: Job) -> DataFram
     """The rows, with values of the types of the ``columns``.
 
     Where the rules of the session are ANSI, each value is cast where it stands. By other rules such
-    a cast would change a value that does not fit, or lose it.
+    a cast would change a value that does not fit, or lose it. A SELECT computes values that Spark
+    refuses in VALUES.
     """
-    if is_ansi(job.spark):
+    if is_ansi(job.spark) and not rows.in_select:
         return job.sql(_values([_cast(row, columns) for row in rows.rows]))
     count = max(1, _VALUES_MAX // len(columns))
     parts = [rows.rows[at : at + count] for at in range(0, len(rows.rows), count)]
@@ -50,8 +51,9 @@ def _cast_apart(rows: Sequence[_Row], columns: Sequence[Column], job: Job) -> Da
     """
     # Spark's errors show these names.
     names = [[f"new {column.name} {number}" for column in columns] for number in range(len(rows))]
-    beside = [SqlText.of("(", value, "\n)") for row in rows for value in row]
-    computed = job.sql(_values([beside])).toDF(*chain.from_iterable(names))
+    values = [SqlText.of("(", value, "\n)") for row in rows for value in row]
+    beside = SqlText.of("SELECT ", SqlText.join(", ", values))
+    computed = job.sql(beside).toDF(*chain.from_iterable(names))
     each = ", ".join(_struct([SqlText.of(quote(n)) for n in row], columns) for row in names)
     with clear_errors(), ansi(job.spark):
         return computed.selectExpr(f"inline(array({each}))")
