@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
+from acidsql.engines.spark.columns import remembering_types, told_type
 from acidsql.engines.spark.gateway import by_gateway, java_classes, java_texts
 from acidsql.engines.spark.java_calls import JavaCalls
 from acidsql.engines.spark.select import select, select_where, with_column
+from acidsql.model.table import Column
+from acidsql.model.types import CharType
 
 
 def test_a_class_is_found_and_asked_for_once(spark: Any) -> None:
@@ -21,11 +24,10 @@ def test_a_class_is_found_and_asked_for_once(spark: Any) -> None:
     assert java_classes(spark) is java
 
 
-def test_a_static_method_is_asked_for_once(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    java, asked = java_classes(spark), []
-    assert java is not None
-    values = java("java.lang.Integer")
-    assert values.valueOf("7") == 7
+@pytest.fixture
+def commands(spark: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the JVM is asked from now on: the first line of each command."""
+    asked: list[str] = []
     client, send = type(spark._jvm._gateway_client), type(spark._jvm._gateway_client).send_command
 
     def noting(self: Any, command: str, *others: Any, **named: Any) -> Any:
@@ -33,8 +35,48 @@ def test_a_static_method_is_asked_for_once(spark: Any, monkeypatch: pytest.Monke
         return send(self, command, *others, **named)
 
     monkeypatch.setattr(client, "send_command", noting)
+    return asked
+
+
+def test_a_static_method_is_asked_for_once(spark: Any, commands: list[str]) -> None:
+    java = java_classes(spark)
+    assert java is not None
+    values = java("java.lang.Integer")
+    assert values.valueOf("7") == 7
+    commands.clear()
     assert [values.valueOf("8"), values.valueOf("9")] == [8, 9]
-    assert [command for command in asked if command != "m"] == ["c", "c"]
+    assert [command for command in commands if command != "m"] == ["c", "c"]
+
+
+@pytest.mark.parametrize("gateway", [True, False])
+def test_types_are_noted_in_columns(
+    spark: Any, gateway: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where names are no names of SQL."""
+    if not gateway:
+        monkeypatch.setattr("acidsql.engines.spark.gateway.java_classes", lambda spark: None)
+    frame = spark.range(1).selectExpr("id AS `a.b`", "'x  ' AS `c``d`", "'y' AS e")
+    columns = [Column("c`d", CharType("char", 3)), Column("e", CharType("varchar", 2))]
+    found = remembering_types(frame, columns)
+    assert [told_type(field) for field in found.schema.fields] == [
+        "bigint",
+        "char(3)",
+        "varchar(2)",
+    ]
+    assert (found.columns, found.collect()) == (["a.b", "c`d", "e"], [(0, "x  ", "y")])
+
+
+def test_the_notes_of_a_table_are_made_once(spark: Any, commands: list[str]) -> None:
+    """However many columns it has: a query over wide tables took most of its time for them."""
+    names = [f"c{number}" for number in range(30)]
+    columns = [Column(name, CharType("char", 3)) for name in names]
+    frame = spark.range(1).selectExpr(*(f"'abc' AS {name}" for name in names))
+    remembering_types(frame, columns)
+    commands.clear()
+    found = remembering_types(frame, columns)
+    assert len([command for command in commands if command != "m"]) < len(names)
+    joined = found.alias("a").join(remembering_types(frame, columns).alias("b"), "c0")
+    assert joined.where("a.c1 = 'abc' and b.c2 = 'abc'").count() == 1
 
 
 @pytest.mark.parametrize("texts", [["a"], ["a", ""], ["", "", "b'\\ \t`x.y`", ""]])

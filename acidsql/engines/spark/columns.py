@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.parquet_times import OURS, ParquetTimes
+from acidsql.engines.spark.gateway import JavaClasses
+from acidsql.engines.spark.select import over
 from acidsql.engines.spark.timestamps import (
     proleptic_date,
     session_is_utc,
@@ -30,6 +33,7 @@ from acidsql.model.types import (
 )
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructField
 
@@ -160,24 +164,40 @@ def remembering_types(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
     `told_type` reads the notes. By that of a char(n), Spark compares it as it must: trailing spaces
     do not count.
     """
+    notes = tuple((c.name, *note) for c in columns if (note := _note(c.type)) is not None)
+    if not notes:
+        return frame
+    names = tuple(frame.columns)
+    found = over(frame, lambda java: frame._jdf.select(_java_columns(java, names, notes)))
+    return frame.select(*_columns(names, notes)) if found is None else found
+
+
+@lru_cache(maxsize=256)
+def _java_columns(
+    java: JavaClasses, names: tuple[str, ...], notes: tuple[tuple[str, str, str], ...]
+) -> Any:
+    """The columns for Java, cached: to make one takes several calls into the JVM."""
+    columns = java("java.util.ArrayList")()
+    for column in _columns(names, notes):
+        columns.add(column._jc)
+    return java("org.apache.spark.api.python.PythonUtils").toSeq(columns)
+
+
+def _columns(names: Sequence[str], notes: Sequence[tuple[str, str, str]]) -> Iterator[SparkColumn]:
+    """The columns of these names, with their notes."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - only where there is a frame
 
-    noted = {c.name: note for c in columns if (note := _note(c.type))}
-    if not noted:
-        return frame
-    # Not by withMetadata, which takes a dot in a name for the access to a field.
-    return frame.select(
-        *(
-            F.col(quote(n)).alias(n, **({"metadata": noted[n]} if n in noted else {}))
-            for n in frame.columns
-        )
-    )
+    noted = {name: {"metadata": {key: text}} for name, key, text in notes}
+    for name in names:
+        # Not by withMetadata, which takes a dot in a name for the access to a field.
+        yield F.col(quote(name)).alias(name, **noted.get(name, {}))
 
 
-def _note(kind: ColumnType) -> dict[str, str]:
+def _note(kind: ColumnType) -> tuple[str, str] | None:
+    """The key and the text of the note in a column of this type; None if it needs none."""
     if isinstance(kind, CharType):
-        return {CHAR_METADATA: str(kind)}
-    return {_TYPE_METADATA: spark_type(kind)} if INSTANT in walk_types(kind) else {}
+        return CHAR_METADATA, str(kind)
+    return (_TYPE_METADATA, spark_type(kind)) if INSTANT in walk_types(kind) else None
 
 
 def told_type(field: StructField) -> str:

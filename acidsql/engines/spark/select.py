@@ -18,7 +18,7 @@ def select(frame: DataFrame, texts: Sequence[str]) -> DataFrame:
     """As ``frame.selectExpr(*texts)``, which calls the JVM once for each of the texts."""
     found = None
     if len(texts) > 1 and not any("\0" in text for text in texts):
-        found = _over(frame, lambda java: frame._jdf.selectExpr(java_texts(java, texts)))
+        found = over(frame, lambda java: frame._jdf.selectExpr(java_texts(java, texts)))
     return frame.selectExpr(*texts) if found is None else found
 
 
@@ -29,7 +29,7 @@ def with_column(frame: DataFrame, text: str, condition: str) -> DataFrame:
     """
     rows = f"SELECT *, {text} FROM {source_name(0)}"  # noqa: S608 - a text of ours
     query = f"SELECT * FROM ({rows}) WHERE {condition}"  # noqa: S608
-    found = _over(frame, lambda java: _frame_over(java, frame, query))
+    found = over(frame, lambda java: _frame_over(java, frame, query))
     return frame.selectExpr("*", text).where(condition) if found is None else found
 
 
@@ -50,7 +50,7 @@ def select_where(
 
     ``beside`` is of `JavaCalls.column`, if there is a gateway.
     """
-    found = _over(frame, lambda java: _selected(java, frame, texts, condition, beside))
+    found = over(frame, lambda java: _selected(java, frame, texts, condition, beside))
     if found is not None:
         return found
     rows = below_offset(frame, condition)
@@ -81,6 +81,7 @@ def _frame_over(
     return frame_over(java, frame.sparkSession, query, plans, expressions or {})
 
 
-def _over(frame: DataFrame, make: Callable[[JavaClasses], Any]) -> DataFrame | None:
+def over(frame: DataFrame, make: Callable[[JavaClasses], Any]) -> DataFrame | None:
+    """The frame that ``make`` makes of the JVM's; None if there is no gateway to it."""
     found = by_gateway(frame.sparkSession, make, "a query is analysed step by step")
     return None if found is None else type(frame)(found, frame.sparkSession)
