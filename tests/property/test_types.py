@@ -1,4 +1,7 @@
-"""Random values of random types come back from a file as they went in, by pyarrow's reader."""
+"""Random values of random types come back from a file as they went in, by pyarrow's reader.
+
+Names of fields may have capital letters.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acidsql.model.table import Column
 from acidsql.model.types import (
     INTEGER_BITS,
     ArrayType,
@@ -21,11 +25,14 @@ from acidsql.model.types import (
     MapType,
     PrimitiveType,
     StructType,
+    as_spelled,
+    parse_type,
 )
+from acidsql.orc.nested import renamed
 from acidsql.orc.reader import read_events
 from acidsql.orc.schema import arrow_type
 from acidsql.orc.writer import EventWriter
-from tests.unit.orc.events import P0, columns
+from tests.unit.orc.events import P0
 
 EPOCH = dt.datetime(1970, 1, 1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -121,8 +128,12 @@ def test_what_is_written_is_read(
     rows = data.draw(st.lists(values(kind), min_size=1, max_size=8))
     cut = data.draw(st.integers(0, len(rows)))
     column = pa.array(rows, arrow_type(kind))
-    with EventWriter(str(path), columns(v=str(kind))) as writer:
+    text = str(kind).upper() if data.draw(st.booleans()) else str(kind)
+    wanted = parse_type(text, spelled=True)
+    with EventWriter(str(path), [Column("v", wanted)]) as writer:
         for part in (column[:cut], column[cut:]):
             writer.write_inserts(pa.record_batch({"v": part}), 1, P0)
     found = read_events(str(path), exact=True).column("row").combine_chunks().field("v")
+    assert found.type == arrow_type(as_spelled(wanted), "exact")
+    found = renamed(found, arrow_type(kind, "exact"))
     assert plain(found.to_pylist()) == [seen(row, kind) for row in rows]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import acidsql
+from acidsql.backends.metastore import MetastoreStore
+from acidsql.backends.metastore.constraints import ConstraintCalls
 from acidsql.errors import ConstraintViolationError, UnsupportedStatementError
+from acidsql.model.constraint import Constraint
+from acidsql.model.names import TableName
+from acidsql.txn.entities import TxnState
 from tests.integration.hive.one_metastore import OneMetastore
 from tests.integration.hive.process import Hive, HiveError
 from tests.integration.hive.shared import Row
@@ -156,3 +162,36 @@ def shown(rows: list[Any]) -> set[tuple[str, ...]]:
     texts = [tuple((cell or "").strip().replace("`", "") for cell in row) for row in rows]
     found = set(texts[texts.index(("# Constraints", "", "")) :])
     return {row for row in found if row[1][:3] != "dc_" and "id < n" not in row[1]}
+
+
+def test_a_process_that_dies_while_it_changes_a_column(
+    both: OneMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has left undone, the next INSERT does."""
+    both.acidsql(f"CREATE TABLE t {COLUMNS.format(both.database)} {ACID}")
+    store = both.store
+    assert isinstance(store, MetastoreStore)
+    changed: list[TableName] = []
+
+    def dies(name: TableName, wanted: Sequence[Constraint]) -> None:
+        if changed:
+            raise KeyboardInterrupt
+        changed.append(name)
+        ConstraintCalls.set(store._constraints, name, wanted)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store._constraints, "set", dies)
+        with pytest.raises(KeyboardInterrupt):
+            both.acidsql("ALTER TABLE t RENAME COLUMN n TO m")
+    for transaction in store.show_txns():
+        if transaction.state is TxnState.OPEN:
+            store.abort_txns([transaction.txn_id])
+    assert "acidsql.constraints" in both.described("t")
+    with pytest.raises(ConstraintViolationError):
+        both.acidsql("INSERT INTO t (id, m) VALUES (1, -1)")
+    both.acidsql("INSERT INTO t (id, m) VALUES (1, 10)")
+    assert "acidsql.constraints" not in both.described("t")
+    for sql in ("INSERT INTO t (m) VALUES (5)", "INSERT INTO t (id, m) VALUES (1, -1)"):
+        with pytest.raises(HiveError):
+            both.theirs(sql)
+    assert values(both.same("t", 1)) == {("1", "'none'", "10")}
