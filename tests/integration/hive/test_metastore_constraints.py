@@ -168,7 +168,11 @@ def test_a_process_that_dies_while_it_changes_a_column(
     both: OneMetastore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it has left undone, the next INSERT does."""
-    both.acidsql(f"CREATE TABLE t {COLUMNS.format(both.database)} {ACID}")
+    columns = (
+        f"(id int CONSTRAINT {both.database}_nn NOT NULL ENABLE, v string DEFAULT 'none',"
+        f" n int CONSTRAINT {both.database}_ck CHECK (n > 0) ENABLE)"
+    )
+    both.acidsql(f"CREATE TABLE t {columns} {ACID}")
     store = both.store
     assert isinstance(store, MetastoreStore)
     changed: list[TableName] = []
@@ -182,16 +186,16 @@ def test_a_process_that_dies_while_it_changes_a_column(
     with monkeypatch.context() as patch:
         patch.setattr(store._constraints, "set", dies)
         with pytest.raises(KeyboardInterrupt):
-            both.acidsql("ALTER TABLE t RENAME COLUMN n TO m")
+            both.acidsql("ALTER TABLE t RENAME COLUMN v TO w")
     for transaction in store.show_txns():
         if transaction.state is TxnState.OPEN:
             store.abort_txns([transaction.txn_id])
     assert "acidsql.constraints" in both.described("t")
     with pytest.raises(ConstraintViolationError):
-        both.acidsql("INSERT INTO t (id, m) VALUES (1, -1)")
-    both.acidsql("INSERT INTO t (id, m) VALUES (1, 10)")
+        both.acidsql("INSERT INTO t (id, n) VALUES (1, -1)")
+    both.acidsql("INSERT INTO t (id, n) VALUES (1, 10)")
     assert "acidsql.constraints" not in both.described("t")
-    for sql in ("INSERT INTO t (m) VALUES (5)", "INSERT INTO t (id, m) VALUES (1, -1)"):
+    for sql in ("INSERT INTO t (n) VALUES (5)", "INSERT INTO t (id, n) VALUES (1, -1)"):
         with pytest.raises(HiveError):
             both.theirs(sql)
     assert values(both.same("t", 1)) == {("1", "'none'", "10")}
