@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from acidsql.backends.metastore.errors import LostAnswerError, MetaError
@@ -12,15 +12,20 @@ from acidsql.errors import AcidSqlError
 from acidsql.txn.commit import unless_done
 
 
-def looked_at(
-    is_done: Callable[[], bool], *errors: type[AcidSqlError]
-) -> AbstractContextManager[None]:
+@contextmanager
+def looked_at(is_done: Callable[[], bool], *errors: type[AcidSqlError]) -> Iterator[None]:
     """A block with such a call. The call's error is raised unless ``is_done`` finds the change.
 
     A server may also fail after the change, as in one of its listeners (MetaException). ``errors``
     are those of a call that may be made twice, if the first one was carried out.
     """
-    return unless_done(is_done, (LostAnswerError, MetaError, *errors))
+    try:
+        with unless_done(is_done, (LostAnswerError, MetaError, *errors)):
+            yield
+    except LostAnswerError as error:
+        if error.sent:
+            error.hint = "It may have carried it out all the same: see what is there."
+        raise
 
 
 def is_made(wanted: Any, found: Any | None) -> bool:

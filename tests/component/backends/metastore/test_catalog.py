@@ -475,3 +475,14 @@ def test_what_was_done_is_taken_back_if_the_commit_fails(metastore: Open) -> Non
         {"transactional": "true", "comment": "new"},
         {"transactional": "true"},
     ]
+
+
+def test_a_change_that_nobody_can_look_at_may_have_been_made(metastore: Open) -> None:
+    def hang_up(*_: Any) -> Any:
+        raise HangUpError
+
+    handlers = {"create_table_req": hang_up, "get_table_req": hang_up}
+    _, store = metastore(**{**Tables().handlers, **handlers})
+    with pytest.raises(StorageError, match="did not answer to create_table_req") as caught:
+        store.create_table(TABLE)
+    assert caught.value.hint == "It may have carried it out all the same: see what is there."
