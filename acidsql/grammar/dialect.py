@@ -135,6 +135,26 @@ class AcidParser(SparkParser):
             extract.meta["colons"] = colons
         return extract
 
+    def _parse_interval(self, *args: Any, **kwargs: Any) -> Any:
+        """An interval of one or more units, which may have signs: ``INTERVAL 1 DAY -2 HOURS``.
+
+        sqlglot takes a sign behind a unit for an operator. The tree lacks these units.
+        """
+        interval = super()._parse_interval(*args, **kwargs)
+        while interval is not None and (length := self._length_of_unit()):
+            self._advance(length)
+        return interval
+
+    def _length_of_unit(self) -> int:
+        """How many of the next tokens are one more unit of an interval, with its sign; or 0."""
+        ahead = self._tokens[self._index : self._index + 3]
+        has_sign = bool(ahead) and ahead[0].token_type in (TokenType.DASH, TokenType.PLUS)
+        match ahead[has_sign : has_sign + 2]:
+            case [value, unit] if value.token_type == TokenType.NUMBER:
+                known = unit.text.upper() in self.dialect.VALID_INTERVAL_UNITS
+                return 2 + has_sign if known else 0
+        return 0
+
     def _parse_pivot_aggregation(self) -> exp.Expr | None:
         """A value of a PIVOT. sqlglot would stop behind a function that it begins with."""
         return self._parse_alias(self._parse_disjunction())
