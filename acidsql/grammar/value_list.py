@@ -10,6 +10,7 @@ from sqlglot import exp
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.dialect import parse_expression_tree
 from acidsql.grammar.escapes import string_value
+from acidsql.grammar.fragment import starts_query
 from acidsql.grammar.lexer import Kind, Source
 from acidsql.grammar.row_expression import row_value
 from acidsql.grammar.runs import rows_of
@@ -80,8 +81,9 @@ def _row(cursor: Cursor) -> _Row | None:
 
 
 def _is_row(part: Cursor) -> bool:
+    """Whether ``(…)`` is a row and no query, whose commas part columns or tables."""
     inside = Cursor(part.source, part.at, part.end).parenthesised()
-    return len(inside.items()) > 1
+    return not starts_query(inside) and len(inside.items()) > 1
 
 
 def _constant(cursor: Cursor) -> Fragment | None:
