@@ -40,6 +40,7 @@ def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
     head = parse_insert_head(cursor)
     if with_at is not None:
         hole = (start, cursor.offset, "")
+        cursor.refuse_words("WITH … INSERT", ("VALUES",), "Write SELECT … UNION ALL SELECT ….")
         if not starts_query(cursor) or cursor.sees("WITH"):
             cursor.unexpected("expected SELECT, FROM or TABLE")
         whole = Cursor(cursor.source, with_at, cursor.end)
