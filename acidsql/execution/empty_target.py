@@ -44,15 +44,16 @@ def refuse_rows(plan: WritePlan, read: ReadContext, scope: Scope) -> None:
 def _refuse_import(
     plan: LoadPlan, snapshot: TableSnapshot, read: ReadContext, scope: Scope
 ) -> None:
-    """For an IMPORT: AnalysisError if its table has files with rows, or one of its partitions.
+    """For an IMPORT: AnalysisError if its table, or one of its partitions, has files with rows.
 
-    By the lock that it has, no other IMPORT writes into the table.
+    A partition without rows may be what an IMPORT has left that died. By the lock that it has, no
+    other IMPORT writes into the table.
     """
     if snapshot.table.partition_columns:
-        there = set(scope.store.partition_names(plan.table))
-        wanted = [PartitionName.parse(text) for text, _ in plan.places if text is not None]
-        for name in there.intersection(wanted):
-            raise partition_exists(plan.table, name)
+        wanted = {PartitionName.parse(text) for text, _ in plan.places if text is not None}
+        for place in _known(snapshot, scope):
+            if place.name in wanted and _has_files(place.location, snapshot, read, scope):
+                raise partition_exists(plan.table, place.name)
     elif _have_files(snapshot.partitions, snapshot, read, scope):
         raise AnalysisError(
             "Table exists and contains data files",
@@ -92,7 +93,14 @@ def _places(plan: TableWrite, snapshot: TableSnapshot, scope: Scope) -> Iterable
         fixed = fixed_partition(plan, snapshot.table)
         if fixed is not None:
             return [place for place in snapshot.partitions if place.name == fixed]
-    # The snapshot may lack the partitions that the plan cannot touch.
+    return _known(snapshot, scope)
+
+
+def _known(snapshot: TableSnapshot, scope: Scope) -> Iterable[PartitionLocation]:
+    """The partitions of the catalog and of the transaction.
+
+    The snapshot may lack those that the plan cannot touch.
+    """
     known = {place.name: place for place in table_directories(scope.store, snapshot.table)}
     return (known | {place.name: place for place in snapshot.partitions}).values()
 

@@ -143,6 +143,20 @@ def test_partitions_alone_and_together(session: Session, place: Path) -> None:
     assert ("lost",) not in session.execute("SHOW TABLES").fetchall()
 
 
+def test_a_partition_without_rows_takes_those_of_the_export(session: Session, place: Path) -> None:
+    """An IMPORT over a metastore that dies may leave such partitions, and can run again."""
+    session.execute("CREATE TABLE p (a int) PARTITIONED BY (n int)")
+    session.execute("INSERT INTO p VALUES (1, 7), (2, 8), (3, 9)")
+    session.execute(f"EXPORT TABLE p TO '{place}'")
+    session.execute("CREATE TABLE q (a int) PARTITIONED BY (n int)")
+    session.execute(f"ALTER TABLE q ADD PARTITION (n = 7) LOCATION '{place}_7' PARTITION (n = 8)")
+    session.execute(f"IMPORT TABLE q FROM '{place}'")
+    assert rows(session, "q") == [(1, 7), (2, 8), (3, 9)]
+    assert list(Path(f"{place}_7").rglob("bucket_*"))
+    with pytest.raises(PartitionExistsError, match="n="):
+        session.execute(f"IMPORT TABLE q PARTITION (n = 8) FROM '{place}'")
+
+
 def test_tables_without_rows(session: Session, place: Path) -> None:
     session.execute("CREATE TABLE t (a int)")
     session.execute("CREATE TABLE p (a int) PARTITIONED BY (n int)")
