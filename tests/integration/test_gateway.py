@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 from acidsql.engines.spark.columns import remembering_types, told_type
-from acidsql.engines.spark.gateway import by_gateway, java_classes, java_texts
+from acidsql.engines.spark.gateway import by_gateway, java_classes, java_texts, python_texts
 from acidsql.engines.spark.java_calls import JavaCalls
 from acidsql.engines.spark.select import select, select_where, with_column
 from acidsql.model.table import Column
 from acidsql.model.types import CharType
+from acidsql.session.session import Session
 
 
 def test_a_class_is_found_and_asked_for_once(spark: Any) -> None:
@@ -84,6 +87,25 @@ def test_texts_for_java(spark: Any, texts: list[str]) -> None:
     java = java_classes(spark)
     assert java is not None
     assert list(java_texts(java, texts)) == texts
+    assert python_texts(java, java_texts(java, texts)) == texts
+
+
+def test_files_are_asked_for_at_once(
+    spark: Any, session: Session, commands: list[str], tmp_path: Path
+) -> None:
+    """However many a partitioned table has, each of which is too large for the driver to read."""
+    columns = "PARTITIONED BY (p int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    session.execute(f"CREATE TABLE t (s string) {columns}")
+    rows = "SELECT uuid() || uuid(), p FROM range(400), (SELECT explode(sequence(1, 60)) AS p)"
+    session.execute(f"INSERT INTO t {rows}")
+    assert len(session.table("t").inputFiles()) == 60
+    commands.clear()
+    result = session.execute("SELECT p, s FROM t")
+    # An element of an array is asked for by this command.
+    assert commands.count("a") < 10
+    assert sorted(Counter(p for p, _ in result.fetchall()).items()) == [
+        (p, 400) for p in range(1, 61)
+    ]
 
 
 def test_columns_as_texts(spark: Any) -> None:

@@ -150,6 +150,14 @@ def java_texts(java: JavaClasses, texts: Sequence[str]) -> Any:
     return _separator(java).split("\0".join(texts), -1)
 
 
+def python_texts(java: JavaClasses, array: Any) -> list[str]:
+    """The texts without NUL of a Java array, by a few calls however many there are."""
+    if not len(array):
+        return []
+    joined: str = java("org.apache.hadoop.util.StringUtils").join("\0", array)
+    return joined.split("\0")
+
+
 @lru_cache(maxsize=1)
 def _separator(java: JavaClasses) -> Any:
     return java("java.util.regex.Pattern").compile("\0")

@@ -12,6 +12,7 @@ import pyarrow as pa
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark.arrow import to_arrow
+from acidsql.engines.spark.gateway import by_gateway, python_texts
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.errors import StorageError
 from acidsql.model.names import string_literal as literal
@@ -110,7 +111,7 @@ def _scanned_paths(scan: DataFrame, files: Sequence[SelectedFile]) -> dict[str, 
     """
     known = {_plain(f.path): f.partition for f in files}
     # The listing says file:///, the metadata column file:/ for the same file.
-    uris = [_as_hadoop(uri) for uri in scan.inputFiles()]
+    uris = [_as_hadoop(uri) for uri in _input_files(scan)]
     found = {uri: known.get(_plain(uri)) for uri in uris}
     if None in found.values() or len(found) != len(known):
         raise StorageError(
@@ -118,6 +119,16 @@ def _scanned_paths(scan: DataFrame, files: Sequence[SelectedFile]) -> dict[str, 
             detail=", ".join(uri for uri, index in found.items() if index is None)[:500] or None,
         )
     return {uri: index for uri, index in found.items() if index is not None}
+
+
+def _input_files(scan: DataFrame) -> Sequence[str]:
+    """As ``scan.inputFiles()``, which calls the JVM once for each of the files."""
+    found = by_gateway(
+        scan.sparkSession,
+        lambda java: python_texts(java, scan._jdf.inputFiles()),
+        "files are asked for one by one",
+    )
+    return scan.inputFiles() if found is None else found
 
 
 def _plain(path: str) -> str:
