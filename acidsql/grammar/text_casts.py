@@ -41,9 +41,9 @@ def with_names(casts: Sequence[TextCast], tree: exp.Expr) -> tuple[TextCast, ...
     """
     selects = tree.find_all(exp.Select) if casts else ()
     items = [item for select in selects for item in select.expressions]
-    cut = [item.this.unnest() for item in items if isinstance(item, exp.Cast)]
+    cut = [item for item in items if isinstance(item, exp.Cast) and "written" in item.to.meta]
     found = list(casts)
-    for column in cut:
+    for column in (cast.this.unnest() for cast in cut):
         if not isinstance(column, exp.Column):
             continue
         start, name = column.parts[0].meta["start"], column.name

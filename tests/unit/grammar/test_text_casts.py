@@ -38,6 +38,12 @@ def read_as(expression):
             "CAST((SELECT CAST(b AS varchar(2)) AS c) AS varchar(1))",
             "substr(CAST((SELECT substr(CAST(b AS string), 1, 2) AS c) AS string), 1, 1)",
         ),
+        # Another CAST inside is no column of theirs.
+        (
+            "CAST((SELECT CAST(b AS int)) AS varchar(1)), CAST((SELECT c::int) AS char(1)) AS d",
+            "substr(CAST((SELECT CAST(b AS int)) AS string), 1, 1),"
+            " rtrim(substr(CAST((SELECT c::int) AS string), 1, 1)) AS d",
+        ),
         ("CAST(a AS varchar\n(3))", "substr(CAST(a AS string\n), 1, 3) AS `a`"),
         ("CAST(a AS string), t.cast, b AS varchar", "CAST(a AS string), t.cast, b AS varchar"),
         ("char(65), 'CAST(a AS varchar(3))'", "char(65), 'CAST(a AS varchar(3))'"),
