@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from acidsql.errors import TxnError, UnsupportedStatementError
 from acidsql.execution.scope import Scope
+from acidsql.layout.acid_state import acid_state_and_history
 from acidsql.layout.dir_names import (
     HIGHEST_ID,
     UNFINISHED_FILE,
@@ -26,6 +28,7 @@ from acidsql.model.names import TableName
 from acidsql.model.row_id import BUCKET_ID_MAX, STATEMENT_ID_MAX
 from acidsql.model.snapshot import Range, ValidWriteIdList
 from acidsql.model.table import Table, TableKind
+from acidsql.ports.storage import list_marked_files
 from acidsql.txn.entities import TxnState
 from acidsql.txn.transaction import OpenTxn
 
@@ -84,12 +87,9 @@ def adopt(
         _check_files(table, place, past)
     _seed_above_compactors([past for _, past in found], scope, txn)
     write_ids = scope.store.valid_write_ids([table.name], scope.store.valid_txns())[table.name]
-    skipped = []
     for place, past in found:
         outside = place not in own and not table.encloses(place)
         for path, directory in past.directories:
-            if _is_aborted(directory, write_ids):
-                skipped.append(f"{place}/{path}")
             if _is_hidden(directory, write_ids, keep_aborted=outside):
                 raise UnsupportedStatementError(
                     f"{place}/{path} has a write id that is open or aborted in {table.name}",
@@ -99,6 +99,7 @@ def adopt(
                 )
     highest = max([past.highest_write_id for _, past in found], default=WriteId(0))
     is_empty = all(past.is_empty for _, past in found)
+    skipped = chain.from_iterable(_skipped(*each, write_ids, table, scope) for each in found)
     return Adoption(table.name, highest, is_empty, tuple(skipped))
 
 
@@ -208,6 +209,20 @@ def _is_hidden(
             if not keep_aborted and _is_aborted(directory, write_ids):
                 return False
             return any(low <= w <= high for w in (*write_ids.open, *write_ids.aborted))
+
+
+def _skipped(
+    location: str, past: History, write_ids: ValidWriteIdList, table: Table, scope: Scope
+) -> Sequence[str]:
+    """The paths of a location's directories that readers leave out, since they are aborted here.
+
+    A compactor's base is read all the same: it has older rows than those of its write id.
+    """
+    if not any(_is_aborted(directory, write_ids) for _, directory in past.directories):
+        return ()
+    files, markers = list_marked_files(location, scope.storage)
+    state, _ = acid_state_and_history(files, write_ids, None, markers, table.kind)
+    return [f"{location}/{path}" for path in state.aborted]
 
 
 def _is_aborted(directory: BaseDir | DeltaDir, write_ids: ValidWriteIdList) -> bool:

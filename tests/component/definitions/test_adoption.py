@@ -145,6 +145,21 @@ def test_what_an_aborted_write_left_in_the_table_stays_hidden(parts, tmp_path):
     assert write_ids(parts).endswith(":2")
 
 
+def test_what_a_compactor_wrote_up_to_an_aborted_write_is_not_skipped(parts, tmp_path):
+    of_compactors = place(tmp_path / "w" / "t" / "p=2", "base_2_v0000300")
+    place(tmp_path / "w" / "t" / "p=3", "base_2")
+    (tmp_path / "w" / "t" / "p=3" / "base_2" / "_metadata_acid").write_text(
+        '{"thisFileVersion":"0","dataFormat":"compacted"}'
+    )
+    of_a_writer = place(tmp_path / "w" / "t" / "p=4", "base_2")
+    message = parts.execute("MSCK REPAIR TABLE t").message
+    assert of_compactors.name in message
+    assert [line for line in message.splitlines() if "Skipped" in line] == [
+        f"Repair: Skipped {of_a_writer}/base_2, whose write id is aborted in default.t:"
+        " no query sees its rows"
+    ]
+
+
 def test_leftovers_in_a_known_partition_are_not_told(parts, tmp_path):
     place(tmp_path / "w" / "t" / "p=1", "delta_2_2_0000", "delta_9_9")
     message = parts.execute("MSCK REPAIR TABLE t").message
