@@ -111,6 +111,36 @@ def field_names(source: BinaryIO, path: str) -> list[str]:
         return list(_fields(fastavro.block_reader(source).writer_schema, path))
 
 
+def spelled_otherwise(source: BinaryIO, path: str, columns: Sequence[Column]) -> Column | None:
+    """The first column with a field of a struct that has other capital letters in the file."""
+    with _clear_errors(path):
+        writer: Any = fastavro.parse_schema(fastavro.block_reader(source).writer_schema)
+    file, fields = _File.of({}, _named_types(writer), path), _fields(writer, path)
+    there = [(c, fields[c.name][1]) for c in columns if c.name in fields]
+    return next((c for c, schema in there if not _is_spelled_so(schema, c.type, file)), None)
+
+
+def _is_spelled_so(schema: Schema, kind: ColumnType, file: _File) -> bool:
+    """Whether the fields of structs that are there have the capital letters of the type."""
+    schema = file.resolved(schema)
+    if isinstance(schema, list):
+        return all(_is_spelled_so(branch, kind, file) for branch in schema)
+    name = schema["type"] if isinstance(schema, dict) else schema
+    match kind:
+        case ArrayType(element) if name == "array":
+            return _is_spelled_so(schema["items"], element, file)
+        case MapType(_, value) if name == "map":
+            return _is_spelled_so(schema["values"], value, file)
+        case StructType() if name == "record":
+            found = _by_name(schema)
+            there = [
+                (n, t, *found[n.lower()]) for n, t in kind.spelled_fields if n.lower() in found
+            ]
+            return all(n == own and _is_spelled_so(inner, t, file) for n, t, own, inner in there)
+        case _:
+            return True
+
+
 @contextmanager
 def _opened(source: BinaryIO | str) -> Iterator[BinaryIO]:
     if isinstance(source, str):

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from acidsql.engines.avro_reader import field_names, row_count
+from acidsql.engines.avro_reader import field_names, row_count, spelled_otherwise
 from acidsql.engines.target import OutputFile, Target, partition_text
 from acidsql.errors import AnalysisError, InvalidValueError, MissingFileError, StorageError
 from acidsql.layout.dir_names import OriginalFile, is_hidden, lies_hidden, parse_directory
@@ -191,7 +191,9 @@ def _checked(stream: BinaryIO, path: str, table: Table) -> int:
                 _refuse_other_columns(orc.schema, path, table)
                 for column, found in zip(table.columns, file_columns(orc.tail, path), strict=True):
                     check_convertible(column, found.type, path)
-                    _refuse_other_spelling(column, found, path)
+                    same = fields_inside(found.type) == fields_inside(column.type)
+                    if _has_capitals(column) and not same:
+                        raise _other_spelling(column, path)
                 return orc.tail.rows
         case FileFormat.PARQUET:
             try:
@@ -203,6 +205,10 @@ def _checked(stream: BinaryIO, path: str, table: Table) -> int:
                 raise InvalidValueError(f"{path} is not a Parquet file") from error
         case FileFormat.AVRO:
             _refuse_other_names(field_names(stream, path), path, table)
+            stream.seek(0)
+            other = spelled_otherwise(stream, path, [*filter(_has_capitals, table.columns)])
+            if other is not None:
+                raise _other_spelling(other, path)
             stream.seek(0)
             return row_count(stream, path, table.columns)
         case FileFormat.TEXT:
@@ -221,19 +227,22 @@ def _refuse_other_columns(found: pa.Schema, path: str, table: Table) -> None:
     )
 
 
-def _refuse_other_spelling(column: Column, found: Column, path: str) -> None:
-    """InvalidValueError for a file in which Hive would not find the fields of a column.
+def _has_capitals(column: Column) -> bool:
+    """Whether Hive has kept capital letters in names of the column's fields.
 
-    It finds them by their letters, where it has kept capital ones.
+    By these letters it finds the fields in files of ORC and Avro.
     """
-    wanted = as_spelled(column.type)
-    if wanted != column.type and fields_inside(found.type) != fields_inside(wanted):
-        raise InvalidValueError(
-            f'the fields of column "{column.name}" of {path} have other capital letters than those'
-            " of the table",
-            detail=f"The file has {found.type}; the table has {column.type}.",
-            hint="Make a table with the columns of the file, then INSERT INTO … SELECT.",
-        )
+    return as_spelled(column.type) != column.type
+
+
+def _other_spelling(column: Column, path: str) -> InvalidValueError:
+    """The error for a file in which Hive would not find the fields of a column."""
+    return InvalidValueError(
+        f'the fields of column "{column.name}" of {path} have other capital letters than those'
+        " of the table",
+        detail=f"The table has {column.type}.",
+        hint="Make a table with the columns of the file, then INSERT INTO … SELECT.",
+    )
 
 
 def _refuse_other_names(found: Sequence[str], path: str, table: Table) -> None:
