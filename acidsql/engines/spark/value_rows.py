@@ -51,7 +51,8 @@ def _cast_apart(rows: Sequence[_Row], columns: Sequence[Column], job: Job) -> Da
     """
     # Spark's errors show these names.
     names = [[f"new {column.name} {number}" for column in columns] for number in range(len(rows))]
-    values = [SqlText.of("(", value, "\n)") for row in rows for value in row]
+    # Inside of a call, Spark refuses functions that make rows. sqlglot does not know them all.
+    values = [SqlText.of("if(true, (", value, "\n), NULL)") for row in rows for value in row]
     beside = SqlText.of("SELECT ", SqlText.join(", ", values))
     computed = job.sql(beside).toDF(*chain.from_iterable(names))
     each = ", ".join(_struct([SqlText.of(quote(n)) for n in row], columns) for row in names)
