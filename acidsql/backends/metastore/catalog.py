@@ -183,9 +183,8 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         """Do what a process has left undone that died while it changed a column."""
         with self._definition_locked(name):
             struct = self._require(name)
-            constraints = noted(struct)
-            if constraints is not None:
-                self._constraints.set(name, constraints)
+            if noted(struct) is not None:
+                self._constraints.set(name, self._constraints_of(name, struct))
                 self._alter_without_note(name, struct)
 
     def _put_back(self, name: TableName, before: Struct, cascade: bool) -> None:
@@ -283,9 +282,13 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
             return replace(table, read_only=table.read_only or reason)
 
     def _constraints_of(self, name: TableName, struct: Struct) -> tuple[Constraint, ...]:
-        """The constraints of a table, those that are noted in it before those of the metastore."""
-        found = noted(struct)
-        return self._constraints.of(name) if found is None else found
+        """The constraints of a table: those noted in it, and further ones of the metastore.
+
+        The metastore has no others than the noted ones, unless a Hive has added some since.
+        """
+        there, left = self._constraints.of(name), noted(struct) or ()
+        known = {constraint.name for constraint in left}
+        return (*left, *(c for c in there if c.name not in known))
 
     def _find(self, name: TableName, *, keep_unknown: bool = False) -> Struct | None:
         request = hms.GetTableRequest(

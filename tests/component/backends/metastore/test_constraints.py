@@ -424,6 +424,25 @@ def test_a_process_that_dies_while_it_changes_a_column_leaves_a_note(
     assert set(other.table(T).constraints) == set(wanted.constraints)
 
 
+def test_a_constraint_that_a_hive_adds_to_what_was_left_undone_stays(metastore: Open) -> None:
+    server = Dying()
+    _, store = metastore(**server.handlers)
+    store.create_table(replace(TABLE, constraints=(UNIQUE,)))
+    named = replace(UNIQUE, columns=("key",))
+    key = replace(TABLE.columns[0], name="key")
+    server.left = 3
+    with suppress(StorageError):
+        store.alter_table(replace(store.table(T), columns=(key,), constraints=(named,)))
+    server.left = None
+    _, other = metastore(**server.handlers)
+    theirs = replace(CHECK, columns=("key",), text="key > 1")
+    other._constraints.set(T, (theirs,))
+    assert set(other.table(T).constraints) == {named, theirs}
+    other.forget_statistics(T, ())
+    assert "acidsql.constraints" not in (server.tables.table.parameters or {})
+    assert set(other.table(T).constraints) == {named, theirs}
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "1", "[1]", "{}", '[{"kind": "CHECK"}]', "[" * 100_000,
