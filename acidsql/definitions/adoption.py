@@ -38,7 +38,7 @@ class Adoption:
     """The highest write id of adopted directories: the store must give out ids above it.
 
     ``skipped`` are paths of directories whose rows no reader sees, since the store counts their
-    write ids as aborted.
+    write ids as aborted. Those in places where the table's own writers have written are left out.
     """
 
     table: TableName
@@ -99,7 +99,8 @@ def adopt(
                 )
     highest = max([past.highest_write_id for _, past in found], default=WriteId(0))
     is_empty = all(past.is_empty for _, past in found)
-    skipped = chain.from_iterable(_skipped(*each, write_ids, table, scope) for each in found)
+    new = [(place, past) for place, past in found if place not in own]
+    skipped = chain.from_iterable(_skipped(*each, write_ids, table, scope) for each in new)
     return Adoption(table.name, highest, is_empty, tuple(skipped))
 
 

@@ -51,11 +51,9 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
             scope.store.add_partitions(table.name, added)
     lines = [f"Repair: Added partition to metastore {table.name}:{p.name}" for p in added]
     lines += [f"Repair: Dropped partition from metastore {table.name}:{p.name}" for p in dropped]
-    seen_before = tuple(f"{place}/" for place in newer)
     lines += [
         f"Repair: Skipped {path}, whose write id is aborted in {table.name}: no query sees its rows"
         for path in adoption.skipped
-        if not path.startswith(seen_before)
     ]
     if newer:
         mark = adoption.highest_write_id
