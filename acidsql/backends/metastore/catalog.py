@@ -1,28 +1,20 @@
-"""Tables, views and partitions of a Hive Metastore."""
+"""Tables and partitions of a Hive Metastore."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from typing import Any
 
-from acidsql.backends.metastore.capabilities import ASKER
-from acidsql.backends.metastore.client import Call, MetastoreClient
+from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.constraints import (
     ConstraintCalls,
     constraint_fields,
     refuse_own_key,
 )
-from acidsql.backends.metastore.databases import MetastoreDatabases
-from acidsql.backends.metastore.errors import (
-    AlreadyThereError,
-    NoSuchObjectError,
-    made_elsewhere,
-)
-from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.errors import made_elsewhere
 from acidsql.backends.metastore.locations import location_of, place_of
-from acidsql.backends.metastore.lost_answers import is_made, looked_at
+from acidsql.backends.metastore.lost_answers import looked_at
 from acidsql.backends.metastore.noted_constraints import forget_note, note, noted
 from acidsql.backends.metastore.partition_filters import filter_text
 from acidsql.backends.metastore.partitions import PartitionCalls, batches
@@ -32,18 +24,16 @@ from acidsql.backends.metastore.tables import (
     Struct,
     change_table,
     copied,
-    forget_access,
     name_of,
     partition_from,
     partition_name_from,
     partition_to,
-    require_whole,
     table_from,
     table_to,
     values_of,
 )
-from acidsql.backends.metastore.undo import Undo
-from acidsql.backends.metastore.views import VIEW, change_view, is_view, view_from, view_to
+from acidsql.backends.metastore.view_catalog import MetastoreViews
+from acidsql.backends.metastore.views import is_view
 from acidsql.errors import DatabaseNotFoundError, UnsupportedStatementError
 from acidsql.model.constraint import Constraint
 from acidsql.model.metastore_parameters import STATISTICS
@@ -52,22 +42,18 @@ from acidsql.model.naming import Named, refuse_name
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import partition_test, prune_partitions
 from acidsql.model.table import Table, kind_of
-from acidsql.model.view import View
 from acidsql.ports.catalog import (
     Partition,
     Place,
     all_databases,
-    database_not_found,
     partition_exists,
     partition_not_found,
     table_exists,
     table_not_found,
 )
 
-_INSERT_ONLY = hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES])
 
-
-class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
+class MetastoreCatalog(MetastoreViews, WithoutStatistics):
     """The verbs of `Catalog`.
 
     Each call is a transaction of the metastore's own database, and so is the commit. Our core
@@ -85,41 +71,12 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         super().__init__(client, definition_locked)
         self._partitions = PartitionCalls(client)
         self._constraints = ConstraintCalls(client)
-        self._undo = Undo()
 
     # -- tables ---------------------------------------------------------------------------------
 
     def create_table(self, table: Table) -> None:
         self._create(table.name, table_to(table), constraint_fields(table))
         self._undo.by(self.drop_table, table.name)
-
-    def _create(self, name: TableName, struct: Struct, constraints: Mapping[str, Any]) -> None:
-        refuse_name(name.table, Named.TABLE)
-        context = hms.EnvironmentContext(properties={})
-        request = hms.CreateTableRequest(table=struct, envContext=context, **constraints, **ASKER)
-        if constraints:
-            older = Call("create_table_with_constraints", (struct, *constraints.values()))
-        else:
-            older = Call("create_table_with_environment_context", (struct, context))
-        try:
-            with looked_at(lambda: is_made(struct, self._find(name))):
-                self._client.call_known(
-                    Call("create_table_req", (request,)), older, repeatable=False
-                )
-        except AlreadyThereError:
-            raise table_exists(name) from None
-        except NoSuchObjectError:
-            raise database_not_found(name.database) from None
-
-    def drop_table(self, name: TableName) -> None:
-        """As in the port, with one difference: Hive 4 keeps the table's write ids if it does not
-        have to remove files (AcidEventListener). A new table of that name goes on after them.
-        """
-        try:
-            with looked_at(lambda: self._find(name) is None):
-                self._client.call("drop_table", name.database, name.table, False, repeatable=False)
-        except NoSuchObjectError:
-            raise table_not_found(name) from None
 
     def alter_table(self, table: Table) -> None:
         with self._definition_locked(table.name):
@@ -186,37 +143,6 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
             if noted(struct) is not None:
                 self._constraints.set(name, self._constraints_of(name, struct))
                 self._alter_without_note(name, struct)
-
-    def _put_back(self, name: TableName, before: Struct, cascade: bool) -> None:
-        with self._definition_locked(name):
-            self._alter(name, before, cascade)
-
-    def _alter(self, name: TableName, struct: Struct, cascade: bool = False) -> None:
-        """Replace a table. With ``cascade`` its partitions get the columns, too.
-
-        Each partition has columns of its own, and Hive reads a partition by these.
-        """
-        properties = {"DO_NOT_UPDATE_STATS": "true", **({"CASCADE": "true"} if cascade else {})}
-        context = hms.EnvironmentContext(properties=properties)
-        request = hms.AlterTableRequest(
-            dbName=name.database,
-            tableName=name.table,
-            table=struct,
-            environmentContext=context,
-            **ASKER,
-        )
-        older = (name.database, name.table, struct, context)
-        renamed = name_of(struct)
-        with looked_at(lambda: renamed != name and self._is_renamed(name, struct)):
-            self._client.call_known(
-                Call("alter_table_req", (request,)),
-                Call("alter_table_with_environment_context", older),
-                keep_unknown=True,
-                repeatable=renamed == name,
-            )
-
-    def _is_renamed(self, name: TableName, struct: Struct) -> bool:
-        return self._find(name) is None and is_made(struct, self._find(name_of(struct)))
 
     def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
         refuse_name(table.name.table, Named.TABLE)
@@ -290,25 +216,6 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
         known = {constraint.name for constraint in left}
         return (*left, *(c for c in there if c.name not in known))
 
-    def _find(self, name: TableName, *, keep_unknown: bool = False) -> Struct | None:
-        request = hms.GetTableRequest(
-            dbName=name.database, tblName=name.table, capabilities=_INSERT_ONLY, **ASKER
-        )
-        try:
-            result = self._client.call("get_table_req", request, keep_unknown=keep_unknown)
-        except NoSuchObjectError:
-            return None
-        return result.table
-
-    def _require(self, name: TableName) -> Struct:
-        """The table as a struct to be changed and written back, with fields unknown to our IDL."""
-        struct = self._find(TableName.of(name.database, name.table), keep_unknown=True)
-        if struct is None:
-            raise table_not_found(name)
-        require_whole(struct)
-        forget_access(struct)
-        return struct
-
     def tables(self, database: str) -> list[str]:
         names = self._names(database)
         views = self.views(database) if names else ()
@@ -332,60 +239,6 @@ class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
                 if struct.sd is not None and struct.sd.location:
                     kind = kind_of(struct.parameters or {})
                     yield Place(name_of(struct), kind, place_of(struct.sd.location))
-
-    def _tables(self, database: str, names: Sequence[str]) -> list[Struct]:
-        request = hms.GetTablesRequest(
-            dbName=database, tblNames=names, capabilities=_INSERT_ONLY, **ASKER
-        )
-        try:
-            found: list[Struct] = self._client.call("get_table_objects_by_name_req", request).tables
-        except NoSuchObjectError:
-            raise database_not_found(database) from None
-        return found
-
-    # -- views ----------------------------------------------------------------------------------
-
-    def create_view(self, view: View) -> None:
-        self._create(view.name, view_to(view), {})
-        self._undo.by(self.drop_view, view.name)
-
-    def alter_view(self, view: View) -> None:
-        with self._definition_locked(view.name):
-            struct = self._require_view(view.name)
-            before = copied(struct)
-            change_view(struct, view)
-            self._undo.by(self._put_back, view.name, before, False)
-            self._alter(view.name, struct)
-
-    def rename_view(self, name: TableName, new: TableName) -> None:
-        refuse_name(new.table, Named.TABLE)
-        struct = self._require_view(name)
-        if self._find(new) is not None:
-            raise table_exists(new)
-        self.database(new.database)
-        before = copied(struct)
-        struct.dbName, struct.tableName = new.database, new.table
-        self._alter(name, struct)
-        self._undo.by(self._alter, new, before)
-
-    def drop_view(self, name: TableName) -> None:
-        struct = self._require_view(name)
-        self.drop_table(name_of(struct))
-        self._undo.by(self._create, name_of(struct), struct)
-
-    def find_view(self, name: TableName) -> View | None:
-        struct = self._find(TableName.of(name.database, name.table))
-        return view_from(struct) if struct is not None and is_view(struct) else None
-
-    def _require_view(self, name: TableName) -> Struct:
-        struct = self._require(name)
-        if not is_view(struct):
-            raise table_not_found(name)
-        return struct
-
-    def views(self, database: str) -> list[str]:
-        home = self.database(database).name
-        return sorted(self._client.call("get_tables_by_type", home, "*", VIEW))
 
     # -- partitions -----------------------------------------------------------------------------
 
