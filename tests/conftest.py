@@ -85,10 +85,16 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def reader_of_small_files(request: pytest.FixtureRequest) -> None:
-    """In every second test with Spark, Spark reads small files; in the others the driver does."""
-    if "spark" in request.fixturenames and zlib.crc32(request.node.name.encode()) % 2:
+    """In every second test with Spark, Spark reads small files; in the others the driver does.
+
+    In half of the former tests it reads event files flat, in the others their columns are fields.
+    """
+    turn = zlib.crc32(request.node.name.encode()) % 4
+    if "spark" in request.fixturenames and turn % 2:
         monkeypatch = request.getfixturevalue("monkeypatch")
         monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
+        if turn == 3:
+            monkeypatch.setattr("acidsql.engines.spark.flat_events.FLAT_BYTES_MIN", 0)
 
 
 @pytest.fixture(scope="session")

@@ -17,13 +17,14 @@ from acidsql.orc.schema import (
     ROW_ID_COLUMNS,
 )
 
-_TYPES = {
+TYPES = {
     OPERATION: "int",
     ORIGINAL_TRANSACTION: "bigint",
     BUCKET: "int",
     ROW_ID: "bigint",
     CURRENT_TRANSACTION: "bigint",
 }
+"""The types of the event columns beside ``row``."""
 
 _DOTLESS_I = "\u0131"
 """A letter that Java's equalsIgnoreCase takes for an i, and no conversion to lower case does."""
@@ -78,7 +79,7 @@ def _unread(name: str) -> str:
 
 def event_schema(row: str, columns: Mapping[str, str]) -> str:
     """The schema of a scan of event files; ``row`` is the fields of that struct."""
-    found = [f"{quote(columns[name])} {kind}" for name, kind in _TYPES.items()]
+    found = [f"{quote(columns[name])} {kind}" for name, kind in TYPES.items()]
     return ", ".join([*found, f"{ROW} struct<{row}>"])
 
 

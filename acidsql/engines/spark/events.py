@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.columns import cut_texts, unpushed
@@ -16,6 +17,7 @@ from acidsql.engines.spark.event_files import (
     is_visible,
     operation_is,
 )
+from acidsql.engines.spark.flat_events import flat_name, flat_options, flat_schema
 from acidsql.engines.spark.groups import FileColumn, FileGroup
 from acidsql.engines.spark.places import with_places
 from acidsql.engines.spark.relation import read_files
@@ -36,11 +38,16 @@ if TYPE_CHECKING:
 ID_TYPES = ("bigint", "int", "bigint")
 """The types of the row id columns."""
 
+_NO_ID = tuple(f"cast(null as {kind})" for kind in ID_TYPES)
+"""The row id columns of a scan that is not asked for them."""
+
 _OPTIONS = {
     **WHOLE,
     "orc.proleptic.gregorian.default": "true",  # Hive 3 writes such days without saying so
     "orc.force.positional.evolution": "false",  # names are the files' own, see groups.py
 }
+
+_NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 _ANY_TASKS = 1 << 20
 """More tasks than any scan has. A coalesce to so many leaves each task what it has."""
@@ -100,23 +107,47 @@ class EventScan:
         """The insert events of a group, without those of hidden write ids."""
         if group.schema.plain:
             return self._plain(group)
+        opening = flat_options(self.spark, group.files)
+        return self._nested(group) if opening is None else self._flat(group, opening)
+
+    def _nested(self, group: FileGroup) -> Events:
+        """The events, whose columns Spark reads as fields of ``row``."""
         columns = self.snapshot.table.columns
         found = group.schema.columns
         row = ", ".join(f"{quote(c.name)}: {storage_type(c.type)}" for c in found if c is not None)
-        filtered = any(f.row_filter for f in group.files)
         names = event_columns(
             operations=not all(f.only_inserts for f in group.files),
             row_ids=self.row_ids,
-            write_ids=filtered,
+            write_ids=group.is_filtered,
         )
         scan = self._reader(group, event_schema(row, names))
         values = tuple(self._value(c, f, "row.") for c, f in zip(columns, found, strict=True))
         leaf = f"row.{quote(self._leaf(found))}"
-        wanted = [*self._query_conditions(values), operation_is(INSERT, leaf, names)]
-        if filtered:
-            wanted.append(is_visible(self.snapshot.write_ids))
-        condition = " and ".join(wanted)
         ids = tuple(quote(names[name]) for name in ROW_ID_COLUMNS)
+        return self._inserts(group, scan, values, ids, [operation_is(INSERT, leaf, names)])
+
+    def _flat(self, group: FileGroup, opening: Mapping[str, str]) -> Events:
+        """The events, whose columns Spark reads as columns of their own, with these options."""
+        group = group.renamed(flat_name)
+        found = group.schema.columns
+        fields = [f"{quote(c.name)} {storage_type(c.type)}" for c in found if c is not None]
+        schema = flat_schema(fields, row_ids=self.row_ids, write_ids=group.is_filtered)
+        scan = self._reader(group, schema, opening)
+        pairs = zip(self.snapshot.table.columns, found, strict=True)
+        values = tuple(self._value(c, f, "") for c, f in pairs)
+        return self._inserts(group, scan, values, ROW_ID_COLUMNS if self.row_ids else _NO_ID, [])
+
+    def _inserts(
+        self,
+        group: FileGroup,
+        scan: DataFrame,
+        values: tuple[str, ...],
+        ids: tuple[str, ...],
+        wanted: Sequence[str],
+    ) -> Events:
+        """The events of a scan for which the conditions ``wanted`` hold, and the query's own."""
+        visible = [is_visible(self.snapshot.write_ids)] if group.is_filtered else []
+        condition = " and ".join([*self._query_conditions(values), *wanted, *visible]) or "true"
         if self.places:
             return Events(self._placed(below_offset(scan, condition), scan, group), values, ids)
         return Events(scan, values, ids, condition)
@@ -126,10 +157,7 @@ class EventScan:
         pairs = list(zip(self.snapshot.table.columns, group.schema.columns, strict=True))
         schema = ", ".join(f"{quote(f.name)} {storage_type(f.type)}" for _, f in pairs if f)
         frame = self._reader(group, schema)
-        ids = [
-            f"cast(null as {kind}) as {name}"
-            for name, kind in zip(ROW_ID_COLUMNS, ID_TYPES, strict=True)
-        ]
+        ids = [f"{none} as {name}" for name, none in zip(ROW_ID_COLUMNS, _NO_ID, strict=True)]
         placed = self._placed(frame, frame, group)
         values = [unpushed(self._value(c, f, ""), c.type) for c, f in pairs]
         rows = select(placed, [*ids, *self.places, *_numbered(values)])
@@ -139,10 +167,13 @@ class EventScan:
         """The frame with its places; ``scan`` is the frame without conditions."""
         return with_places(self.spark, frame, self.places, scan, group.files)
 
-    def _reader(self, group: FileGroup, schema: str) -> DataFrame:
+    def _reader(
+        self, group: FileGroup, schema: str, opening: Mapping[str, str] = _NO_OPTIONS
+    ) -> DataFrame:
         table, predicates = in_files(self.snapshot.table, self.predicates, group.schema.columns)
         options = {**_OPTIONS, **search_argument(self.spark, table, predicates)}
-        return read_files(self.spark, "orc", schema, options, [f.path for f in group.files])
+        paths = [f.path for f in group.files]
+        return read_files(self.spark, "orc", schema, options, paths, opening)
 
     def _value(self, column: Column, found: FileColumn | None, prefix: str) -> str:
         if found is None:

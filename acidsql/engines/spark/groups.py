@@ -7,8 +7,8 @@ values as Hive does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from acidsql.engines.selection import SelectedFile
 from acidsql.model.table import Column, Table
@@ -56,6 +56,16 @@ class FileGroup:
 
     schema: Schema
     files: tuple[SelectedFile, ...]
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a file may hold events that the snapshot does not see."""
+        return any(file.row_filter for file in self.files)
+
+    def renamed(self, name: Callable[[str], str]) -> FileGroup:
+        """The group for a reader that calls the files' columns as ``name`` does."""
+        columns = tuple(c and replace(c, name=name(c.name)) for c in self.schema.columns)
+        return replace(self, schema=replace(self.schema, columns=columns))
 
 
 def own_schema(table: Table, *, plain: bool = False) -> Schema:

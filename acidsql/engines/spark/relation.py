@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from acidsql.engines.spark.errors import snapshot_expired
@@ -35,13 +36,20 @@ _LISTED_BY_DRIVER = 32
 
 
 def read_files(
-    spark: SparkSession, kind: Kind, schema: str, options: Mapping[str, str], paths: Sequence[str]
+    spark: SparkSession,
+    kind: Kind,
+    schema: str,
+    options: Mapping[str, str],
+    paths: Sequence[str],
+    opening: Mapping[str, str] = MappingProxyType({}),
 ) -> DataFrame:
     """The rows of the files, read by Spark's reader of the format.
 
     No two of these frames are equal to Spark, since one option differs. Spark takes cached rows for
     those of each frame that is equal to the cached one. But the files may be others: a path comes
     again after DROP TABLE, or after an INSERT OVERWRITE of a plain table.
+
+    ``opening`` are options for those who open the files alone, not for those who list them.
 
     SnapshotExpiredError if a file is not there, StorageError if Spark passes over its name,
     ConfigError if it cannot find the name in its locale.
@@ -53,11 +61,12 @@ def read_files(
     with nullcontext() if by_spark else configured(spark, _LISTED_IN_A_JOB, _NEVER):
         frame = by_gateway(
             spark,
-            lambda java: _of_relation(java, spark, kind, schema, options, own, paths),
+            lambda java: _of_relation(java, spark, kind, schema, options, own, paths, opening),
             "Spark looks up each path by itself",
         )
         if frame is None:
-            reader = spark.read.format(kind).schema(schema).options(**options, **{_READ: own})
+            given = {**options, **opening, _READ: own}
+            reader = spark.read.format(kind).schema(schema).options(**given)
             frame = reader.load(literal_paths(paths))
             _require_all(paths, len(frame.inputFiles()))
         return frame
@@ -71,6 +80,7 @@ def _of_relation(
     options: Mapping[str, str],
     own: str,
     paths: Sequence[str],
+    opening: Mapping[str, str],
 ) -> DataFrame:
     """The frame of a relation that is put together here. ``own`` makes it differ from others.
 
@@ -86,6 +96,9 @@ def _of_relation(
     index = java(f"{_SOURCES}.InMemoryFileIndex")(
         session, _java_paths(java, paths), given, none, no_cache, none, none
     )
+    opened = given
+    for key, value in opening.items():
+        opened = opened.updated(key, value)
     found = index.allFiles().size()
     if found < len(paths):
         _require_letters(java, paths)
@@ -96,7 +109,7 @@ def _of_relation(
         _java_schema(java, schema),
         none,
         java(_FORMATS[kind])(),
-        given,
+        opened,
         session,
     )
     return DataFrame(session.baseRelationToDataFrame(relation), spark)
