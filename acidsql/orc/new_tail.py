@@ -12,6 +12,7 @@ from acidsql.orc.footer import (
     FOOTER_ROWS,
     FOOTER_STATISTICS,
     FOOTER_STRIPE,
+    FOOTER_TYPE,
     FileTail,
     Stripe,
     encode,
@@ -21,10 +22,11 @@ from acidsql.orc.footer import (
     read_section,
     stripe_message,
 )
-from acidsql.orc.protobuf import as_bytes, bytes_field, fields
+from acidsql.orc.protobuf import as_bytes, bytes_field, fields, varint_field
 from acidsql.orc.statistics_merge import merged_columns
 
 _STRIPE_STATISTICS = _COLUMN = 1
+_VALUES, _HAS_NULL = 1, 10
 _OWN = frozenset(
     {FOOTER_CONTENT_LENGTH, FOOTER_STRIPE, FOOTER_METADATA, FOOTER_ROWS, FOOTER_STATISTICS}
 )
@@ -75,9 +77,9 @@ class NewTail:
 
 
 def _statistics_of_nothing(model: FileTail) -> Sequence[bytes]:
-    """The statistics of a file without stripes, from another one without stripes."""
-    assert not model.stripes
-    return [as_bytes(value) for n, value in fields(model.footer) if n == FOOTER_STATISTICS]
+    """The statistics of a file without stripes: each of the model's columns has no value."""
+    count = sum(number == FOOTER_TYPE for number, _ in fields(model.footer))
+    return [varint_field(_VALUES, 0) + varint_field(_HAS_NULL, 0)] * count
 
 
 def stripe_statistics(source: BinaryIO, tail: FileTail) -> list[list[bytes]]:

@@ -16,8 +16,17 @@ from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.row_id import RowId, encode_bucket
 from acidsql.model.table import Column, FileFormat
 from acidsql.orc.exact import exact, exact_texts
-from acidsql.orc.footer import ACID_VERSION, KEY_INDEX, NANOSECONDS, STATS, read_tail
+from acidsql.orc.footer import (
+    ACID_VERSION,
+    FOOTER_STATISTICS,
+    KEY_INDEX,
+    NANOSECONDS,
+    STATS,
+    FileTail,
+    read_tail,
+)
 from acidsql.orc.joined import join_rows
+from acidsql.orc.protobuf import fields
 from acidsql.orc.reader import read_events
 from acidsql.orc.stripe_copy import Form
 from acidsql.orc.writer import EventWriter
@@ -48,6 +57,11 @@ def joined(tmp_path: Path, names: list[Path]) -> Path:
     return result
 
 
+def columns_told(tail: FileTail) -> int:
+    """How many columns the footer has statistics of."""
+    return sum(number == FOOTER_STATISTICS for number, _ in fields(tail.footer))
+
+
 def events_of(path: Path) -> pa.Table:
     return read_events(str(path), exact=True)
 
@@ -74,10 +88,19 @@ def test_parts_hold_what_one_file_holds(tmp_path: Path, codec: str, parts: list[
         assert events_of(ours).equals(events_of(theirs))
         assert Form.of(tail) == Form.of(whole)
     assert tail.rows == whole.rows == written.inserts
+    assert columns_told(tail) == columns_told(whole) == len(tail.types)
     last, of_whole = (t.metadata[KEY_INDEX].split(";")[-2:] for t in (tail, whole))
     assert last == of_whole
     keys = (STATS, ACID_VERSION, NANOSECONDS)
     assert [tail.metadata.get(key) for key in keys] == [whole.metadata.get(key) for key in keys]
+
+
+def test_a_part_without_rows_has_statistics_of_all_columns(tmp_path: Path) -> None:
+    """pyarrow's own file of no rows has them, too: no value, and no null."""
+    write_part(tmp_path / "a", columns(k="int", v="string"), "snappy")
+    tail = read_tail(str(joined(tmp_path, [tmp_path / "a"])))
+    told = [dict(fields(v)) for n, v in fields(tail.footer) if n == FOOTER_STATISTICS]  # type: ignore[arg-type]
+    assert told == [{1: 0, 10: 0}] * 9
 
 
 def test_nanoseconds_in_one_part_are_noted(tmp_path: Path) -> None:
