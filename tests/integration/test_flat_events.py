@@ -20,7 +20,8 @@ from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark import deletes, flat_events, small_files
 from acidsql.errors import ExecutionError
 from acidsql.model.ids import BucketId, WriteId
-from acidsql.orc.footer import read_tail
+from acidsql.orc.footer import FOOTER_STATISTICS, encode, footer_and_postscript, read_tail
+from acidsql.orc.protobuf import fields
 from acidsql.orc.writer import EventWriter
 from acidsql.session.session import Session
 from tests.integration.test_cluster import cluster
@@ -169,6 +170,23 @@ def test_an_event_without_a_row_is_an_error(session: Session, file_of_t: Path) -
         writer.write_deletes(id_batch([(1, P0, 0)]), WriteId(1))
     with pytest.raises(ExecutionError, match=r"bucket_00000.* may have events without a row"):
         session.execute("SELECT k FROM t").fetchall()
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_a_footer_without_statistics(session: Session, file_of_t: Path, rows: int) -> None:
+    """It says of no column whether it is null: only without rows none is."""
+    with EventWriter(str(file_of_t), columns(k="int")) as writer:
+        batch = pa.record_batch({"k": pa.array(range(rows), pa.int32())})
+        writer.write_inserts(batch, WriteId(1), P0)
+    tail = read_tail(str(file_of_t))
+    kept = [encode(n, v) for n, v in fields(tail.footer) if n != FOOTER_STATISTICS]
+    content = file_of_t.read_bytes()[: tail.footer_start]
+    file_of_t.write_bytes(content + footer_and_postscript(tail, b"".join(kept)))
+    if rows:
+        with pytest.raises(ExecutionError, match=r"bucket_00000.* may have events without a row"):
+            session.execute("SELECT k FROM t").fetchall()
+    else:
+        assert session.execute("SELECT k FROM t").fetchall() == []
 
 
 def test_a_file_of_plain_rows_is_an_error(session: Session, file_of_t: Path) -> None:

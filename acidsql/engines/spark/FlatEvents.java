@@ -152,17 +152,21 @@ public final class FlatEvents extends FilterFileSystem {
     if (!fits || root.getSubtypes(ROW - 1) != ROW) {
       throw new IOException("file \"" + path + "\" is not an ACID file");
     }
-    boolean known = footer.getStatisticsCount() > ROW;
-    if (!known || !isNeverNull(footer.getStatistics(ROW), footer.getNumberOfRows())) {
+    if (footer.getNumberOfRows() > 0 && !hasRows(footer)) {
       throw new IOException("file \"" + path + "\" may have events without a row");
     }
   }
 
-  private static boolean isNeverNull(OrcProto.ColumnStatistics statistics, long rows) {
-    if (statistics.hasHasNull()) {
-      return !statistics.getHasNull();
+  /** Whether the statistics say that `row` is never null. */
+  private static boolean hasRows(OrcProto.Footer footer) {
+    if (footer.getStatisticsCount() <= ROW) {
+      return false;
     }
-    return statistics.hasNumberOfValues() && statistics.getNumberOfValues() == rows;
+    OrcProto.ColumnStatistics row = footer.getStatistics(ROW);
+    if (row.hasHasNull()) {
+      return !row.getHasNull();
+    }
+    return row.hasNumberOfValues() && row.getNumberOfValues() == footer.getNumberOfRows();
   }
 
   /** The data as a section of a compressed file, in chunks that are not compressed. */
