@@ -221,9 +221,9 @@ def _real(array: Array, wanted: DataType) -> Array:
 
 
 def _nearest(texts: Array, wanted: DataType) -> Array:
-    """The nearest values of texts of numbers. Arrow rounds decimals to others."""
+    """The nearest values of texts of finite numbers. Arrow rounds decimals to others."""
     result = texts.cast(wanted)
-    if not _equal(pc.is_finite(result), pc.is_finite(texts.cast(pa.float64()))):
+    if not _all(pc.is_finite(result)):
         raise _NoValueFits("It is out of range.")
     return result
 
@@ -345,7 +345,7 @@ def _list(array: Array, element: ColumnType, wanted: DataType) -> Array:
 
 
 def _map(array: Array, kind: MapType, wanted: DataType) -> Array:
-    """A map, also from a list of structs with two fields, the form of libraries without maps."""
+    """A map, also from a list of structs of key and value, the form of libraries without maps."""
     if not (_is_list(array.type) or pa.types.is_map(array.type)):
         raise _NoTypeFits
     if pa.types.is_map(array.type):
@@ -354,16 +354,25 @@ def _map(array: Array, kind: MapType, wanted: DataType) -> Array:
     entries = array.flatten()
     if pa.types.is_null(entries.type):
         entries = pa.nulls(len(entries), pa.struct([("key", pa.null()), ("value", pa.null())]))
-    if not pa.types.is_struct(entries.type) or entries.type.num_fields != 2:
-        raise _NoTypeFits("A map is a list of structs with the fields key and value.")
-    if entries.null_count:
-        raise _NoValueFits("An entry of the map is null.")
-    first, second = entries.flatten()
+    first, second = _key_and_value(entries)
     keys, items = _convert(first, kind.key), _convert(second, kind.value)
     offsets = _offsets(array)
     _require_keys(_compared(keys, kind.key), offsets)
     maps: Any = pa.MapArray
     return maps.from_arrays(offsets, keys, items, wanted, mask=_nulls(array))
+
+
+def _key_and_value(entries: Array) -> tuple[Array, Array]:
+    """The keys and the values of the entries of maps. Fields go by name, as in other structs."""
+    if not pa.types.is_struct(entries.type):
+        raise _NoTypeFits("A map is a list of structs with the fields key and value.")
+    names = [field.name.lower() for field in entries.type]
+    if sorted(names) != ["key", "value"]:
+        raise _NoTypeFits("A map is a list of structs with the fields key and value.")
+    if entries.null_count:
+        raise _NoValueFits("An entry of the map is null.")
+    children = dict(zip(names, entries.flatten(), strict=True))
+    return children["key"], children["value"]
 
 
 def _require_keys(keys: Array, offsets: Array) -> None:

@@ -88,8 +88,8 @@ def _array(values: Sequence[Any], kind: ColumnType) -> Array:
 def _without_maps(value: Any, kind: ColumnType) -> Any:
     """The value with each map as a list of entries, since pyarrow takes a dict for a struct."""
     match kind:
-        case MapType(key, item) if isinstance(value, Mapping | Sequence):
-            pairs = value.items() if isinstance(value, Mapping) else value
+        case MapType(key, item) if isinstance(value, Mapping) or _is_sequence(value):
+            pairs = value.items() if isinstance(value, Mapping) else map(_pair, value)
             return [
                 {"key": _without_maps(k, key), "value": _without_maps(v, item)} for k, v in pairs
             ]
@@ -104,6 +104,17 @@ def _without_maps(value: Any, kind: ColumnType) -> Any:
                 for k, v in value.items()
             }
     return value
+
+
+def _pair(entry: Any) -> tuple[Any, Any]:
+    """The key and the value of an entry of a map: of a pair, or of a dict with these two names."""
+    if isinstance(entry, Mapping):
+        members = {str(name).lower(): inner for name, inner in entry.items()}
+        if len(entry) == 2 and members.keys() == {"key", "value"}:
+            return members["key"], members["value"]
+    elif _is_sequence(entry) and len(entry) == 2:
+        return entry[0], entry[1]
+    raise ValueError("An entry of a map is a pair, or a dict with the names key and value.")
 
 
 def _any(value: Any, test: Callable[[Any], bool]) -> bool:

@@ -105,6 +105,11 @@ def convert(array: Any, kind: str, first: int = 0) -> Any:
             "map<string,int>",
             [[("a", None)]],
         ),
+        (
+            pa.array([[{"VALUE": "b", "key": "a"}]]),
+            "map<string,string>",
+            [[("a", "b")]],
+        ),
         (pa.array([None, None], pa.int8()), "void", [None, None]),
     ],
 )  # fmt: skip
@@ -129,6 +134,8 @@ def test_what_fits(array: Any, kind: str, expected: list[Any]) -> None:
         (pa.array([Decimal("0.125")]), "decimal(5,2)", "data loss"),
         (pa.array(["1.125"]), "decimal(5,2)", "data loss"),
         (pa.array([1e300]), "float", "out of range"),
+        (pa.array(["1e300"]), "float", "out of range"),
+        (pa.array(["-1e400"]), "double", "out of range"),
         (pa.array([2**53 + 1]), "double", "range"),
         (pa.array(["abcd"]), "varchar(3)", "more than 3 characters"),
         (pa.array([b"a\xff"]).view(pa.string()), "string", "not Unicode"),
@@ -197,6 +204,8 @@ def test_what_does_not_fit_names_its_row(array: Any, kind: str, reason: str) -> 
         (pa.array([{"z": 1}]), "struct<a:int>"),
         (pa.array([{"a": 1, "A": 2}]), "struct<a:int>"),
         (pa.array([{"a": 1}]), "map<string,int>"),
+        (pa.array([[{"x": "a", "y": 1}]]), "map<string,int>"),
+        (pa.array([[{"key": "a", "value": 1, "z": 1}]]), "map<string,int>"),
         (pa.array([1]), "void"),
     ],
 )  # fmt: skip

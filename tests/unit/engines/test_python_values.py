@@ -36,6 +36,16 @@ def test_maps_are_entries_at_any_depth() -> None:
     ]
 
 
+def test_an_entry_of_a_map_may_be_a_struct_of_key_and_value() -> None:
+    rows = [[{"key": "a", "value": "b"}], [{"Value": "d", "KEY": "c"}, ("e", "f")]]
+    expected = [
+        [{"key": "a", "value": "b"}],
+        [{"key": "c", "value": "d"}, {"key": "e", "value": "f"}],
+    ]
+    assert read(rows, "map<string,string>").to_pylist() == expected
+    assert read([rows], "array<map<string,string>>").to_pylist() == [expected]
+
+
 def test_what_pandas_calls_missing_is_null() -> None:
     assert read([pd.NaT, NOON, pd.NA], "timestamp").to_pylist() == [None, NOON, None]
     assert read([pd.NA, 1], "int").to_pylist() == [None, 1]
@@ -60,6 +70,13 @@ def test_integers_of_any_size_are_decimals() -> None:
         ([{"a": 1}, {3: 1}], "struct<a:int>"),
         ([Decimal(1), Decimal("NaN")], "decimal(5,0)"),
         ([{"a": 1}, [5]], "map<string,int>"),
+        ([{"a": "b"}, [{"x": "a", "y": "b"}]], "map<string,string>"),
+        ([{"a": "b"}, [{"key": "a", "KEY": "b"}]], "map<string,string>"),
+        ([{"a": "b"}, [{"key": "a"}]], "map<string,string>"),
+        ([{"a": "b"}, ["cd"]], "map<string,string>"),
+        ([{"a": "b"}, ["cde"]], "map<string,string>"),
+        ([{"a": "b"}, "cd"], "map<string,string>"),
+        ([{"a": "b"}, [None]], "map<string,string>"),
         (["a", 1, pd.NA], "string"),
     ],
 )
