@@ -44,3 +44,16 @@ def test_the_page_of_errors_has_each_class_with_its_state() -> None:
     page = (Path(__file__).parents[2] / "docs/errors.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| .* \| (\w{5}) \|$", page, re.M)
     assert rows == [(c.__name__, c.sqlstate) for c in classes()]
+
+
+def test_the_page_of_errors_has_each_number_of_hive() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs/errors.md").read_text()
+    cells = re.findall(r"^\| `\w+` \| (.*) \| \w{5} \|$", page, re.M)
+    shown: set[int] = set()
+    for first, last in re.findall(r"(\d{5})(?: to (\d{5}))?", " ".join(cells)):
+        shown.update(range(int(first), int(last or first) + 1))
+    sources = [path.read_text() for path in (root / "acidsql").rglob("*.py")]
+    used = {int(n) for text in sources for n in re.findall(r"\b(?:10|20)\d{3}\b", text)}
+    # Examples have round numbers.
+    assert shown == used - {10_000, 20_000}
