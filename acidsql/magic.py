@@ -156,7 +156,7 @@ class AcidSqlMagics(Magics):
         )
         if session.new_warehouse is not None:
             made = hide(session.new_warehouse, session.new_warehouse)
-            print(f"Made a new warehouse, {made}.")  # noqa: T201 - the cell's output
+            print(f"Made a new store for the warehouse {made}.")  # noqa: T201 - the cell's output
         before, self._session = self._session, session
         atexit.register(session.close)
         if before is not None:

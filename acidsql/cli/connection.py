@@ -78,7 +78,7 @@ def connected(
 ) -> Iterator[Session]:
     """The session on a warehouse, closed at the end. Exits with status 2 if connecting fails.
 
-    A new warehouse is announced on standard error: its name may be a typing error.
+    A new store is announced on standard error: the name of the warehouse may be a typing error.
     """
     from acidsql.connect import connect
 
@@ -88,7 +88,7 @@ def connected(
         fail(error)
     if session.new_warehouse is not None:
         made = hide(session.new_warehouse, session.new_warehouse)
-        click.echo(f"acidsql: made a new warehouse, {made}", err=True)
+        click.echo(f"acidsql: made a new store for the warehouse {made}", err=True)
     with session:
         yield session
 

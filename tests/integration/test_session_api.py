@@ -489,7 +489,7 @@ def test_run_formats_and_statuses(tmp_path, spark):
         f"CREATE TABLE t (id int, v string) {ACID};\nINSERT INTO t VALUES (1, 'a,b'), (2, NULL);\n"
     )
     done = acidsql_command("run", "--warehouse", "w", str(script), cwd=tmp_path)
-    announced = f"acidsql: made a new warehouse, {tmp_path / 'w'}\n"
+    announced = f"acidsql: made a new store for the warehouse {tmp_path / 'w'}\n"
     assert (done.returncode, done.stderr) == (0, announced)
     assert "2 rows inserted (txn 2, write id 1)" in done.stdout
     # Line ends are part of the formats.

@@ -256,11 +256,11 @@ def test_connect_to_what_must_exist(shell, session, connections, capsys):
     shell.run_cell("%acidsql --must-exist --connect w").raise_error()
     assert [made[0] for made in connections] == ["/data/w", "w"]
     assert [made[3] for made in connections] == [True, True]
-    assert "new warehouse" not in capsys.readouterr().out
+    assert "new store" not in capsys.readouterr().out
 
 
 def test_a_new_warehouse_is_announced(shell, tmp_path, monkeypatch, capsys):
-    for told in ("Made a new warehouse, ", ""):
+    for told in ("Made a new store for the warehouse ", ""):
         shell.run_cell(f"%acidsql --connect {tmp_path}/w").raise_error()
         assert capsys.readouterr().out == (told and f"{told}{tmp_path}/w.\n")
 

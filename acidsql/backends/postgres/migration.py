@@ -37,7 +37,7 @@ def migrate(connection: Connection[Row], place: Place, *, must_exist: bool) -> b
         if not version and must_exist:
             raise MissingFileError(
                 f"there is no transaction store {place.name}",
-                hint="Check the URL; without must_exist a new one is made.",
+                hint="Check the URL; without must_exist (--must-exist) a new one is made.",
             )
         if not execute(connection, "schema_exists", {"schema": place.schema}).fetchone():
             connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(place.schema)))

@@ -60,7 +60,8 @@ class StoreFile:
         if found is None and must_exist:
             raise MissingFileError(
                 f"there is no transaction store {self.path}",
-                hint="Check the path of the warehouse; without must_exist a new one is made.",
+                hint="Check the path of the warehouse;"
+                " without must_exist (--must-exist) a new one is made.",
             )
         if found is None:
             self._require_no_log()

@@ -385,7 +385,7 @@ def test_a_new_warehouse_is_announced_where_it_disturbs_nobody(acidsql, connecti
     session.new_warehouse = "/typing/eror"
     done = acidsql("run", "--format", "csv", "-e", "a")
     assert done.stdout == "n\na\n"
-    assert done.stderr.splitlines()[0] == "acidsql: made a new warehouse, /typing/eror"
+    assert done.stderr.splitlines()[0] == "acidsql: made a new store for the warehouse /typing/eror"
 
 
 def test_must_exist_is_handed_on(acidsql, connection, session):
@@ -408,7 +408,7 @@ def test_a_warehouse_that_is_not_there(acidsql, tmp_path, metastore, monkeypatch
 
 def test_a_warehouse_is_announced_once(acidsql, tmp_path, monkeypatch):
     monkeypatch.delenv("ACIDSQL_METASTORE", raising=False)
-    told = f"acidsql: made a new warehouse, {tmp_path}/w\n"
+    told = f"acidsql: made a new store for the warehouse {tmp_path}/w\n"
     for expected in (told, ""):
         done = acidsql("run", "-q", "--warehouse", str(tmp_path / "w"), "-e", "SHOW TABLES")
         assert (done.exit_code, done.stderr) == (0, expected)
