@@ -172,6 +172,13 @@ class AcidParser(SparkParser):
             self.raise_error("a condition or a table is missing")
         return join
 
+    def _parse_subquery(self, this: Any, parse_alias: bool = True) -> Any:
+        """A subquery. sqlglot expects its alias before a sample, Spark behind it."""
+        subquery = super()._parse_subquery(this, parse_alias=parse_alias)
+        if parse_alias and subquery and subquery.args.get("sample") and not subquery.alias:
+            subquery.set("alias", self._parse_table_alias())
+        return subquery
+
     def _parse_table_sample(self, as_modifier: bool = False) -> exp.TableSample | None:
         """A sample, with its place."""
         start = self._curr
