@@ -340,7 +340,7 @@ def from_python(value: Any, kind: ColumnType) -> Any:
             return _of(value, str, "a str")
         case DecimalType():
             _refuse_bool(value)
-            return to_decimal(Decimal(_of(value, (int, Decimal), "an int or a Decimal")), kind)
+            return _whole_decimal(Decimal(_of(value, (int, Decimal), "an int or a Decimal")), kind)
         case ArrayType(element):
             items = _of(value, (list, tuple), "a list")
             return [from_python(item, element) for item in items]
@@ -360,6 +360,14 @@ def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
         raise ValueError("it is not a dict, nor a list of pairs")
     return [(key, entry) for key, entry in pairs]
+
+
+def _whole_decimal(number: Decimal, kind: DecimalType) -> Decimal:
+    """The number with the type's scale. ValueError if that would round it, or it is too large."""
+    found = to_decimal(number, kind)
+    if found != number:
+        raise ValueError(f"it has more than {kind.scale} digits after the point")
+    return found
 
 
 def _whole(value: Any, bits: int) -> int:

@@ -342,10 +342,17 @@ def test_any_python_value_is_taken_whole_or_refused(values: list[Any]) -> None:
             assert not isinstance(value, bool | str)
 
 
-def test_decimals_round_as_in_hive() -> None:
+def test_decimals_of_texts_round_as_in_hive() -> None:
     [column] = columns("c decimal(5,2)")
     found = texts_converted(["1.005", "-1.005", "2"], column)
     assert found.array.to_pylist() == [Decimal("1.01"), Decimal("-1.01"), Decimal("2.00")]
+
+
+def test_decimals_of_python_are_taken_whole_or_refused() -> None:
+    [column] = columns("c decimal(5,2)")
+    found = python_converted([Decimal("1.005"), Decimal("1.500"), 2], column)
+    assert found.array.to_pylist() == [None, Decimal("1.50"), Decimal("2.00")]
+    assert found.faults == {0: "it has more than 2 digits after the point"}
 
 
 @pytest.mark.parametrize("form", [bytes, bytearray, memoryview, bytes.decode])
