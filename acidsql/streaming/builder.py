@@ -112,7 +112,12 @@ class StreamingConnectionBuilder:
             name = TableName.of(self._database, self._table)
         else:
             name = TableName.parse(self._table, scope.database)
-        table = scope.store.table(scope.scope.names.temporary_tables.get(name, name))
+        name = scope.scope.names.temporary_tables.get(name, name)
+        if scope.store.find_view(name) is not None:
+            raise StreamingConnectionError(
+                f"{name} is a view", hint="Stream into a table of its query."
+            )
+        table = scope.store.table(name)
         options = StreamOptions(
             table,
             self._record_writer,

@@ -38,6 +38,9 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.model.names import TableName
+from acidsql.model.table import Column
+from acidsql.model.types import PrimitiveType
+from acidsql.model.view import View
 from acidsql.session.session import Session
 from acidsql.streaming import StreamingConnection, StrictDelimitedInputWriter, single_records
 from acidsql.streaming import batches as module
@@ -933,6 +936,14 @@ def test_tables_that_take_no_streams(session: Session, properties: str, message:
     session.execute(f"CREATE TABLE u (id int) STORED AS ORC TBLPROPERTIES ({properties})")
     with pytest.raises(StreamingConnectionError, match=message):
         connected(session, table="u")
+
+
+def test_a_view_takes_no_streams(session: Session) -> None:
+    column = Column("id", PrimitiveType("int"))
+    view = View(TableName("default", "w"), (column,), "SELECT 1", "SELECT 1 AS id")
+    session.stream_scope().store.create_view(view)
+    with pytest.raises(StreamingConnectionError, match=r"default\.w is a view"):
+        connected(session, table="w")
 
 
 @pytest.mark.parametrize(
