@@ -63,6 +63,11 @@ def run_vacuum(statement: Vacuum, scope: Scope, rounds: Rounds) -> Result:
             f"\nwhat {count_text(waiting, 'compaction')} replaced stays: an open transaction may"
             " still read it (SHOW TRANSACTIONS), or the cleaner's retention time has not passed"
         )
+    if vacuum.kept:
+        result.message += (
+            f"\nwhat an overwrite replaced stays, {count_text(vacuum.kept, 'path')}: an open"
+            " transaction may still read it (SHOW TRANSACTIONS)"
+        )
     return result
 
 
@@ -99,9 +104,13 @@ def _named(statement: Vacuum, scope: Scope) -> _Named:
 
 
 class _Vacuum:
-    """One VACUUM, under the lock of a transaction."""
+    """One VACUUM, under the lock of a transaction.
+
+    ``kept`` counts the paths that overwrites have replaced, and open transactions may still read.
+    """
 
     def __init__(self, scope: BackgroundScope, named: _Named, txn: OpenTxn) -> None:
+        self.kept = 0
         self._scope, self._txn = scope, txn
         self._table, self._partition = named.table, named.partition
         self._directories = named.directories
@@ -170,20 +179,23 @@ class _Vacuum:
         return found
 
     def _overwritten(self, oldest: TxnId) -> list[Doomed]:
-        """What overwrites have replaced that every open transaction sees."""
+        """What overwrites have replaced that every open transaction sees. Sets ``kept``."""
         if self._txn.policy.cleanup_delay_ms:
             # When an overwrite was committed is not known.
             return []
         name, storage = self._table.name, self._scope.storage
-        aborted = self._scope.txns.valid_txns().aborted
+        valid = self._scope.txns.valid_txns()
         settled = ValidTxnList(
-            TxnId(oldest - 1), aborted=frozenset(t for t in aborted if t < oldest)
+            TxnId(oldest - 1), aborted=frozenset(t for t in valid.aborted if t < oldest)
         )
         write_ids = self._scope.txns.valid_write_ids([name], settled)[name]
+        committed = self._scope.txns.valid_write_ids([name], valid)[name]
         found: list[Doomed] = []
         for directory in self._directories:
             if storage.exists(directory.location):
                 files, markers = list_marked_files(directory.location, storage)
                 paths = overwritten(files, write_ids, markers, self._table.kind)
+                later = overwritten(files, committed, markers, self._table.kind)
+                self.kept += len(set(later) - set(paths))
                 found += doomed(directory.location, paths, files, Why.OVERWRITTEN)
         return found

@@ -101,11 +101,30 @@ def test_what_an_open_reader_may_read_stays(session, tmp_path, kind):
     assert session.execute("VACUUM t").message == (
         "0 paths removed, 0 bytes\nwhat 1 compaction replaced stays: an open transaction may still"
         " read it (SHOW TRANSACTIONS), or the cleaner's retention time has not passed"
+        "\nwhat an overwrite replaced stays, 2 paths: an open transaction may still read it"
+        " (SHOW TRANSACTIONS)"
     )
     store.commit_txn(reader)
     assert dict(vacuum(session)) == {delta(1): COMPACTED, delta(2): COMPACTED}
     assert session.execute("VACUUM t").message == "0 paths removed, 0 bytes"
     assert names(tmp_path) == {"base_0000003"}
+
+
+def test_the_message_tells_what_a_reader_keeps_of_an_overwrite(session):
+    reader = session._store.open_txn("bob", "host2", TxnType.READ_ONLY)
+    session.execute("TRUNCATE TABLE t")
+    kept = (
+        "\nwhat an overwrite replaced stays, 2 paths: an open transaction may still read it"
+        " (SHOW TRANSACTIONS)"
+    )
+    assert session.execute("VACUUM t").message == f"0 paths removed, 0 bytes{kept}"
+    dry_run = session.execute("VACUUM t DRY RUN").message
+    assert dry_run == f"0 paths would be removed, 0 bytes{kept}"
+    session._store.commit_txn(reader)
+    [*_, (_, of_second, _)] = session.execute("VACUUM t DRY RUN").fetchall()
+    assert int(of_second) > 0
+    assert session.execute("VACUUM t DRY RUN").message.startswith("2 paths would be removed, ")
+    assert "\n" not in session.execute("VACUUM t").message
 
 
 def test_what_a_reader_beside_an_older_writer_may_read_stays(session, tmp_path):
