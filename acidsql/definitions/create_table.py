@@ -41,6 +41,7 @@ from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, pars
 from acidsql.planner.materialized_view import find_materialized
 from acidsql.planner.names import ViewRefusal, find_target, new_name, table_name
 from acidsql.ports.catalog import is_taken, table_exists
+from acidsql.ports.storage import without_login
 from acidsql.statements.create_table import (
     ColumnDefinition,
     CreateTable,
@@ -57,8 +58,8 @@ from acidsql.txn.transaction import OpenTxn
 _RESERVED = frozenset({HiddenColumn.ROW_ID.value})
 
 
-def create_table(statement: CreateTable, scope: Scope) -> Result:
-    """Create the table and its directory."""
+def create_table(statement: CreateTable, scope: Scope, *, needs_empty: bool = False) -> Result:
+    """Create the table and its directory. With ``needs_empty`` it may not take in files."""
     if statement.location is not None:
         statement = replace(statement, location=chosen_path(statement.location, scope))
     says_nothing = says_neither_kind_nor_format(statement)
@@ -79,6 +80,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
         scope,
         statement=statement,
         unsaid=statement.target if says_nothing else None,
+        needs_empty=needs_empty,
         notes=notes_of(statement),
     )
 
@@ -89,12 +91,14 @@ def make_table(
     *,
     statement: CreateTable | CreateTableLike,
     unsaid: TableRef | None = None,
+    needs_empty: bool = False,
     notes: Sequence[str] = (),
 ) -> Result:
     """Make the table that a statement describes, and its directory, under locks.
 
-    ``unsaid`` is the name in a statement that says neither kind nor format of the table. ``notes``
-    are lines for the message.
+    ``unsaid`` is the name in a statement that says neither kind nor format of the table. With
+    ``needs_empty``, a directory with files is an AnalysisError. ``notes`` are lines for the
+    message.
     """
     chosen = statement.location is not None
     with scope.transaction() as txn:
@@ -109,6 +113,14 @@ def make_table(
                 return exists_already(table.name)
             raise table_exists(table.name)
         adoption = adopt_location(table, scope, txn, chosen=chosen)
+        if needs_empty and not adoption.is_empty:
+            raise AnalysisError(
+                "Table exists and contains data files",
+                detail=f"{without_login(table.location)} is not empty.",
+                hint="Name a directory that is empty or new.",
+                code=10119,
+                **_place(statement.target),
+            )
         if unsaid is not None and not adoption.is_empty and table.kind is not TableKind.PLAIN:
             # They may be of any format, and DROP TABLE would remove them.
             raise UnsupportedStatementError(

@@ -18,7 +18,7 @@ from acidsql.errors import (
     MissingFileError,
     PartitionNotFoundError,
 )
-from acidsql.execution.places import chosen_path, errors_at, refuse_source
+from acidsql.execution.places import Neighbours, chosen_path, errors_at, refuse_source
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.write import run_write
@@ -26,6 +26,7 @@ from acidsql.layout.dir_names import lies_hidden
 from acidsql.layout.export_metadata import METADATA_FILE, Exported, parse_metadata
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
+from acidsql.model.own_path import lies_in
 from acidsql.model.table import Column, Table
 from acidsql.planner.names import ViewRefusal, find_relation, find_target, new_name
 from acidsql.planner.partition import fixed_values
@@ -57,7 +58,8 @@ def import_table(
     target = statement.target or _target(statement, exported)
     places = _places(statement, exported, home, scope)
     if find_relation(target, scope.names) is None:
-        create_table(_definition(statement, target, exported.table), scope)
+        _refuse_place_of_export(statement, home, scope)
+        create_table(_definition(statement, target, exported.table), scope, needs_empty=True)
     else:
         _refuse_other(statement, target, exported.table, scope)
     if not places:
@@ -162,6 +164,21 @@ def _definition(statement: ImportTable, target: TableRef, table: Table) -> Creat
         external=statement.external,
         field_delimiter=table.field_delimiter,
     )
+
+
+def _refuse_place_of_export(statement: ImportTable, home: str, scope: Scope) -> None:
+    """AnalysisError if LOCATION is, holds or lies in the export: DROP TABLE would remove that."""
+    if statement.location is None:
+        return
+    with errors_at(statement.line, statement.column):
+        location = chosen_path(statement.location, scope)
+        neighbours = Neighbours(scope)
+        wanted, source = neighbours.resolve(location), neighbours.resolve(home)
+        if lies_in(wanted, source) or lies_in(source, wanted):
+            raise AnalysisError(
+                f"the directory {without_login(location)} is, holds or lies in that of the export",
+                hint="Name a directory of the table's own.",
+            )
 
 
 def _refuse_other(statement: ImportTable, target: TableRef, exported: Table, scope: Scope) -> None:

@@ -195,6 +195,36 @@ def test_the_location_of_a_table_that_is_there(session: Session, place: Path) ->
     assert rows(session, "l") == [(1,)]
 
 
+@pytest.mark.parametrize("kind", ["", "EXTERNAL "])
+def test_a_new_table_takes_no_directory_with_files(
+    session: Session, place: Path, kind: str
+) -> None:
+    """Its DROP would remove them: those of the export, or others."""
+    session.execute("CREATE TABLE t (a int)")
+    session.execute("INSERT INTO t VALUES (1)")
+    session.execute(f"EXPORT TABLE t TO '{place / 't'}'")
+    session.execute("TRUNCATE TABLE t")
+    session.execute(f"EXPORT TABLE t TO '{place / 'no_rows'}'")
+    (place / "other").mkdir()
+    shutil.copy(place / "t" / "data" / "000000_0", place / "other")
+    there = sorted(place.rglob("*"))
+    for source, location, why in (
+        ("t", "t", "of the export"),
+        ("t", "t/data", "of the export"),
+        ("t", "t/new", "of the export"),
+        ("t", ".", "of the export"),
+        ("no_rows", "no_rows", "of the export"),
+        ("t", "other", "is not empty"),
+        ("no_rows", "other", "is not empty"),
+    ):
+        with pytest.raises(AnalysisError, match=why):
+            session.execute(
+                f"IMPORT {kind}TABLE u FROM '{place / source}' LOCATION '{place / location}'"
+            )
+    assert session.execute("SHOW TABLES").fetchall() == [("t",)]
+    assert sorted(place.rglob("*")) == there
+
+
 def test_a_table_that_is_there(session: Session, place: Path) -> None:
     session.execute("CREATE TABLE t (a int, b string)")
     session.execute("INSERT INTO t VALUES (1, 'x')")
