@@ -19,7 +19,7 @@ _TABLE_WORDS = ("IDENTIFIER", "STREAM", "TABLE")
 """Words that look like a function in FROM but name a table."""
 _REFLECTION = frozenset({"java_method", "reflect", "try_reflect"})
 _STAR_CLAUSES = ("except_", "except", "replace", "rename", "ilike")
-_NOT_SPARK = (exp.Connect, exp.Fetch, exp.Final, exp.HistoricalData, exp.MatchRecognize)
+_NOT_SPARK = (exp.Connect, exp.Final, exp.HistoricalData, exp.MatchRecognize)
 """Clauses that sqlglot accepts in a query, but that Spark does not have."""
 
 _PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
@@ -148,6 +148,8 @@ class TreeWalk:
             self._refuse(node, "SELECT … INTO is not supported", "Write INSERT INTO … SELECT.")
         if isinstance(node, exp.QueryTransform):
             self._refuse(node, "SELECT TRANSFORM is not supported", "Use Spark SQL functions.")
+        if isinstance(node, exp.Fetch):
+            self._refuse(node, "FETCH is not supported", "Write LIMIT n.")
         if isinstance(node, _NOT_SPARK):
             self._refuse(node, f"{node.key.upper()} is not supported", "See docs/statements.md.")
         if isinstance(node, exp.Lock):
