@@ -58,20 +58,58 @@ _CORRUPT_CLASSES = frozenset(
 _VALUE = (
     "ARITHMETIC_OVERFLOW",
     "BINARY_ARITHMETIC_OVERFLOW",
+    "CANNOT_DECODE_URL",
+    "CANNOT_PARSE_INTERVAL",
+    "CANNOT_PARSE_TIME",
     "CANNOT_PARSE_TIMESTAMP",
     "CAST_INVALID_INPUT",
     "CAST_OVERFLOW",
     "CAST_OVERFLOW_IN_TABLE_INSERT",
+    "COLLECTION_SIZE_LIMIT_EXCEEDED",
+    "CONVERSION_INVALID_INPUT",
+    "DATETIME_FIELD_OUT_OF_BOUNDS",
+    "DATETIME_OVERFLOW",
     "DIVIDE_BY_ZERO",
+    "DUPLICATED_MAP_KEY",
     "EXCEED_LIMIT_LENGTH",
+    "ILLEGAL_DAY_OF_WEEK",
+    "INTERVAL_ARITHMETIC_OVERFLOW",
+    "INTERVAL_DIVIDED_BY_ZERO",
     "INVALID_ARRAY_INDEX",
     "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+    "INVALID_BITMAP_POSITION",
+    "INVALID_DATETIME_PATTERN",
+    "INVALID_FORMAT.MISMATCH_INPUT",
+    "INVALID_FRACTION_OF_SECOND",
+    "INVALID_INDEX_OF_ZERO",
+    "INVALID_INTERVAL_FORMAT",
     "INVALID_PARAMETER_VALUE",
+    "INVALID_REGEXP_REPLACE",
+    "INVALID_TIMEZONE",
+    "INVALID_URL",
+    "INVALID_UTF8_STRING",
+    "INVALID_VARIANT_CAST",
+    "INVALID_VARIANT_GET_PATH",
+    "MALFORMED_CHARACTER_CODING",
+    "MALFORMED_RECORD_IN_PARSING",
+    "MALFORMED_VARIANT",
+    "NULL_MAP_KEY",
+    "NUMERIC_OUT_OF_SUPPORTED_RANGE",
     "NUMERIC_VALUE_OUT_OF_RANGE",
     "REMAINDER_BY_ZERO",
     "SCALAR_SUBQUERY_TOO_MANY_ROWS",
     "USER_RAISED_EXCEPTION",
+    "VARIANT_DUPLICATE_KEY",
 )
+_VALUE_CLASSES = frozenset(
+    {
+        "IllegalFormatConversionException",
+        "MissingFormatArgumentException",
+        "PatternSyntaxException",
+        "UnknownFormatConversionException",
+    }
+)
+"""What Java throws over a pattern or a format that cannot be right, and Spark passes on."""
 SOURCE_CHANGED = "the rows of the source changed while the statement read them"
 """What acidsql has Spark raise. It is no fault of a value."""
 
@@ -307,7 +345,7 @@ def snapshot_expired(fact: str, message: str) -> SnapshotExpiredError:
 
 def _of_value(chain: Sequence[Cause]) -> AcidSqlError | None:
     """The error for a value that cannot be right, or that acidsql has Spark raise for a row."""
-    value = next((c for c in chain if c.has(*_VALUE)), None)
+    value = next((c for c in chain if c.has(*_VALUE) or c.name in _VALUE_CLASSES), None)
     if value is None:
         return None
     fact = first_line(value.message)

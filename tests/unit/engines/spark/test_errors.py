@@ -116,6 +116,24 @@ def test_words_in_a_value_decide_nothing(text: str) -> None:
     assert type(seen(Thrown("java.lang.IllegalStateException", text))) is ExecutionError
 
 
+@pytest.mark.parametrize(
+    ("name", "condition"),
+    [
+        ("SparkDateTimeException", "INVALID_TIMEZONE"),
+        ("SparkUpgradeException", "INVALID_DATETIME_PATTERN.LENGTH"),
+        ("SparkRuntimeException", "DUPLICATED_MAP_KEY"),
+        ("java.util.regex.PatternSyntaxException", None),
+    ],
+)
+def test_an_argument_that_a_function_does_not_take_is_a_value(
+    name: str, condition: str | None
+) -> None:
+    cause = Thrown(name, "Unclosed group", None, condition)
+    error = seen(Thrown("SparkException", "Job aborted due to stage failure: Task 0", cause, ""))
+    assert type(error) is InvalidValueError
+    assert error.message == "Unclosed group"
+
+
 def test_a_file_is_corrupt_only_by_what_says_so_of_its_bytes() -> None:
     error = reading(Thrown("org.apache.orc.FileFormatException", "Malformed ORC file f."))
     assert isinstance(error, CorruptFileError)
