@@ -215,6 +215,7 @@ def _fragment(
         hidden=hidden,
         shows_columns=bool(walk.leaks),
         qualifiers=tuple(walk.qualifiers),
+        long_names=tuple(walk.long_names),
         casts=casts,
     )
 

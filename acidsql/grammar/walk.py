@@ -13,7 +13,7 @@ from acidsql.grammar.cursor import refuse_catalog
 from acidsql.grammar.lexer import Kind, Source
 from acidsql.grammar.table_properties import table_properties
 from acidsql.model.hidden_column import HiddenColumn
-from acidsql.statements.fragment import Parameter, Star, TableRef
+from acidsql.statements.fragment import LongName, Parameter, Star, TableRef
 
 _TABLE_WORDS = ("IDENTIFIER", "STREAM", "TABLE")
 """Words that look like a function in FROM but name a table."""
@@ -35,6 +35,9 @@ _LEAVES = frozenset({exp.Identifier, exp.Literal, exp.Null, exp.Boolean})
 _PLAIN = frozenset({exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Paren})
 """Nodes in which there is nothing to find, but in their children."""
 
+_OWN_DATABASE = ""
+"""The database of a table that is named without one."""
+
 _Scope = frozenset[str]
 
 
@@ -52,6 +55,7 @@ class TreeWalk:
     stars: list[tuple[int, int, str | None, tuple[int, ...], bool]] = field(default_factory=list)
     leaks: list[tuple[int, str]] = field(default_factory=list)
     qualifiers: list[tuple[int, int]] = field(default_factory=list)
+    long_names: list[LongName] = field(default_factory=list)
     colons: set[int] = field(default_factory=set)
     """The places of colons in front of fields of variants."""
     samples: set[int] = field(default_factory=set)
@@ -123,7 +127,7 @@ class TreeWalk:
             case exp.Placeholder():
                 self._parameter(node)
             case exp.Column() if len(node.parts) > 2:
-                self._qualifier(node)
+                self._qualifier(node, scope)
             case exp.Star():
                 self._star_outside_list(node)
             case exp.Select() | exp.In() | exp.Group():
@@ -251,14 +255,18 @@ class TreeWalk:
         self.parameters.append(Parameter(name, start, end))
         self.source.parameters[self.base + start] = name
 
-    def _qualifier(self, column: exp.Column) -> None:
+    def _qualifier(self, column: exp.Column, scope: _Scope) -> None:
         """Note that the ``db.`` of ``db.t.column`` is to be removed, if the nearest FROM has db.t.
 
-        It stays for a table of an outer query: without the database, the name might be taken for a
-        table of the inner query.
+        If that FROM has only ``t``, it is a `LongName`. It stays for a table of an outer query:
+        without the database, the name might be taken for a table of the inner query.
         """
         database, table = column.parts[:2]
         databases = self._databases(column, table.name.lower())
+        is_common = table.name.lower() in (scope | self.source.common_tables)
+        if databases == [_OWN_DATABASE] and not is_common:
+            start, end = database.meta["start"], table.meta["start"]
+            self.long_names.append(LongName(start, end, database.name, table.name))
         if database.name.lower() not in databases:
             return
         if len(databases) > 1:
@@ -268,15 +276,15 @@ class TreeWalk:
         self.qualifiers.append((database.meta["start"], table.meta["start"]))
         database.pop()
 
-    def _databases(self, node: exp.Expr, name: str) -> list[str]:
-        """The databases of all sources with this name in the node's FROM; "" for an alias."""
+    def _databases(self, node: exp.Expr, name: str) -> list[str | None]:
+        """The databases of all sources with this name in the node's FROM; None for an alias."""
         select = node.find_ancestor(exp.Select)
         if select is None:
             refs = [(r.visible_name, r.database or "", r.alias) for r in self.outer]
         else:
             sources = [source for source, _ in direct_sources(select)]
             refs = [(s.alias_or_name, s.text("db"), s.alias) for s in sources]
-        return ["" if alias else db.lower() for n, db, alias in refs if n.lower() == name]
+        return [None if alias else db.lower() for n, db, alias in refs if n.lower() == name]
 
     def _star_outside_list(self, star: exp.Star) -> None:
         """Note a star that does not stand directly in a select list; ``count(*)`` is left out."""
@@ -312,6 +320,10 @@ class TreeWalk:
     def _qualified_star(self, node: exp.Column, direct: list[tuple[exp.Expr, bool]]) -> None:
         parts = [part.name for part in node.parts[:-1]]
         start, end = self._start(node), node.this.meta["end"] + 1
+        for name in self.long_names:
+            if name.start == start:
+                start = name.end
+                del parts[0]
         sources, matches = [], []
         for source, _ in direct:
             named = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from acidsql.model.names import TableName
 from acidsql.model.near import near_name
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.model.view import View
-from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.fragment import Fragment, Identifier, TableRef
 from acidsql.statements.query import Query
 
 
@@ -295,6 +295,28 @@ def find_acid_target(ref: TableRef, names: Names) -> Table:
         line=ref.line,
         column=ref.column,
     )
+
+
+def with_short_names(fragment: Fragment, names: Names) -> Fragment:
+    """The fragment, in which the long names of tables of the current database are to be shortened.
+
+    What else has the name of such a table belongs to no database.
+    """
+    own = [
+        (start, end)
+        for start, end, database, table in fragment.long_names
+        if database.lower() == names.database and _is_of_catalog(table, names)
+    ]
+    return replace(fragment, qualifiers=(*fragment.qualifiers, *own)) if own else fragment
+
+
+def _is_of_catalog(table: str, names: Names) -> bool:
+    """Whether a name without a database means a table or view of the current database."""
+    if names.is_frame(table) or names.find_view(TableName.temporary(table)) is not None:
+        return False
+    own = TableName.of(names.database, table)
+    name = names.temporary_tables.get(own, own)
+    return names.find_table(name) is not None or names.find_view(name) is not None
 
 
 def unknown_table(ref: TableRef, names: Names) -> TableNotFoundError:

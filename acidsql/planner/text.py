@@ -17,7 +17,7 @@ from acidsql.model.table import Column, Table, TableKind
 from acidsql.model.view import View
 from acidsql.planner.bucket_sample import planned_sample, refuse_sample
 from acidsql.planner.defaults import default_value
-from acidsql.planner.names import Names, find_relation, unknown_table
+from acidsql.planner.names import Names, find_relation, unknown_table, with_short_names
 from acidsql.planner.predicates import Arguments, scan_predicates
 from acidsql.planner.view_path import NO_VIEW, ViewPath
 from acidsql.planner.view_predicates import NOTHING_GIVEN, Given, handed_down
@@ -72,6 +72,7 @@ class Lowering:
         if fragment.is_plain:
             return SqlText.of(fragment.text)
         # The mark of a source's place must be a character that the text does not contain.
+        fragment = with_short_names(fragment, self.names)
         mark = next(c for c in map(chr, range(0x110000)) if c not in fragment.text)
         sources: list[AnySource] = []
         found = self._sources(fragment, given)

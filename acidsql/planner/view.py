@@ -19,6 +19,7 @@ from acidsql.planner.names import (
     find_temporary,
     is_temporary_table,
     unknown_table,
+    with_short_names,
 )
 from acidsql.planner.text import alias_of, view_text
 from acidsql.plans.query import QueryPlan
@@ -38,7 +39,7 @@ def expanded_text(query: Query, names: Names, *, is_temporary: bool = False) -> 
     Raises TableNotFoundError, and AnalysisError for a registered frame or a temporary view. If the
     view ``is_temporary``, these keep their names, and so does a star over them.
     """
-    source = query.source
+    source = with_short_names(query.source, names)
     found = [_relation(ref, names, is_temporary=is_temporary) for ref in source.tables]
     frozen = {i for star in source.stars if not star.is_plain for i in star.sources}
     if source.shows_columns:

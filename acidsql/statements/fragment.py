@@ -152,6 +152,18 @@ class TextCast:
         )
 
 
+class LongName(NamedTuple):
+    """The ``db.`` of a ``db.t.column`` at ``start:end`` of the fragment, where FROM has only ``t``.
+
+    It is to be removed if that is the table ``db.t``.
+    """
+
+    start: int
+    end: int
+    database: str
+    table: str
+
+
 class Text(Protocol):
     """The text of a statement, with line and column of each offset."""
 
@@ -215,12 +227,20 @@ class Fragment:
     """Offsets of each ``db.`` in ``db.t.column``, to be removed: the frame that stands for the
     table in Spark belongs to no database.
     """
+    long_names: tuple[LongName, ...] = ()
     casts: tuple[TextCast, ...] = ()
 
     @property
     def is_plain(self) -> bool:
         """Whether the text is complete: there is no place to fill in."""
-        return not (self.tables or self.parameters or self.stars or self.qualifiers or self.casts)
+        return not (
+            self.tables
+            or self.parameters
+            or self.stars
+            or self.qualifiers
+            or self.long_names
+            or self.casts
+        )
 
     @classmethod
     def of_parameter(cls, name: str) -> Fragment:
