@@ -136,12 +136,12 @@ class Cursor:
         if not self.sees_name():
             hint = "Put the name in back quotes." if self.peek().word else None
             self.unexpected(f"expected {what}", hint=hint)
-        self._refuse_identifier_clause()
+        self.refuse_identifier_clause()
         token = self.step()
         line, column = self.source.place(token.start)
         return Identifier(unquote(token), line, column)
 
-    def _refuse_identifier_clause(self) -> None:
+    def refuse_identifier_clause(self) -> None:
         """Refuse Spark's ``IDENTIFIER('…')`` in the place of a name."""
         inside = self.peek(2)
         is_value = inside.kind is Kind.STRING or _is_symbol(inside, ":", "?")

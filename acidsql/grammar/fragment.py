@@ -294,6 +294,8 @@ def _refuse_place(cursor: Cursor, offset: int, *, of_arguments: bool) -> NoRetur
     refuse_unbalanced(source, source.tokens[cursor.at : cursor.end])
     refuse_missing(source, cursor.at, cursor.end)
     index = source.index_at(offset)
+    for at in range(cursor.at, cursor.end):
+        Cursor(source, at).refuse_identifier_clause()
     refuse_length(source, index)
     if [t.word for t in source.tokens[index : index + 2]] in _PAST:
         source.refuse(

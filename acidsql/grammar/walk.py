@@ -16,7 +16,7 @@ from acidsql.model.hidden_column import HiddenColumn
 from acidsql.statements.fragment import LongName, Parameter, Star, TableRef
 
 _TABLE_WORDS = ("IDENTIFIER", "STREAM", "TABLE")
-"""Words that look like a function in FROM but name a table."""
+"""Words that look like a function but name something."""
 _REFLECTION = frozenset({"java_method", "reflect", "try_reflect"})
 _STAR_CLAUSES = ("except_", "except", "replace", "rename", "ilike")
 _NOT_SPARK = (exp.Connect, exp.Final, exp.HistoricalData, exp.MatchRecognize)
@@ -165,9 +165,7 @@ class TreeWalk:
         if isinstance(node, exp.Anonymous) and node.name.lower() in _REFLECTION:
             self._refuse_reflection(node)
         if isinstance(node, exp.Anonymous) and node.name.upper() in _TABLE_WORDS:
-            self._refuse(
-                node, f"{node.name.upper()}(…) is not supported", "Write the table's name itself."
-            )
+            self._refuse(node, f"{node.name.upper()}(…) is not supported", "Write the name itself.")
 
     def _refuse_reflection(self, node: exp.Expr) -> None:
         """Refuse a function that can call any method of Java, unless the session allows them."""
