@@ -38,6 +38,8 @@ _BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error(?:, [^.
 """Advice of Spark's that does not hold here: writes are always computed under ANSI rules."""
 _OWN_CAST = re.compile(r"CAST\(\((.*)\n\) AS [^)]*(?:\([^)]*\))?[^)]*\)", re.DOTALL)
 """What `values.stored` writes."""
+_OWN_VALUE = re.compile(r"__acidsql_value\d+ ")
+"""What `value_name` writes in front of a user's value."""
 _MISSING = ("FAILED_READ_FILE.FILE_NOT_EXIST", "PATH_NOT_FOUND")
 _MISSING_CLASSES = frozenset({"FileNotFoundException", "NoSuchFileException"})
 _UNREADABLE = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER")
@@ -122,6 +124,9 @@ _WHERE_PARAMETERS = {
 """Error conditions → the parameter of the message that has the condition of WHERE."""
 _IN_VALUES = "INVALID_INLINE_TABLE.FAILED_SQL_EXPRESSION_EVALUATION"
 """Spark computes VALUES while it analyses them, and does not tell why a value fails."""
+_IN_GENERATOR = "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS"
+_GENERATOR_ALONE = re.compile(r'"\(IF\(true, (\w+)\(.*\), NULL\)\)"')
+"""What Spark says of a value that `value_rows` computes alone."""
 _OVERFLOW = "StackOverflowError"
 _TAKEN_BY_NAME = {
     c.__name__: c
@@ -217,7 +222,7 @@ def clear_error(error: Exception) -> AcidSqlError:
 def _tell_piece(found: SqlError, error: Exception, chain: Sequence[Cause]) -> None:
     """Give our error the piece of SQL that Spark blames."""
     blamed = next((cause.blamed for cause in chain if cause.blamed.piece), NOTHING_BLAMED)
-    found.piece = _piece_of_where(error, chain[0]) or _users_piece(blamed.piece)
+    found.piece = found.piece or _piece_of_where(error, chain[0]) or _users_piece(blamed.piece)
     if found.piece == blamed.piece and blamed.text:
         found.piece_number = number_of_piece(blamed.text, blamed.piece, blamed.at)
 
@@ -255,6 +260,8 @@ def _of_chain(error: Exception, chain: Sequence[Cause]) -> AcidSqlError:
         return _unknown_function(error)
     if condition == _IN_VALUES:
         return _not_computed(error)
+    if condition == _IN_GENERATOR and (alone := _GENERATOR_ALONE.search(text)):
+        return _generator_alone(alone[1])
     kind = type(error).__name__
     if kind == "ParseException":
         return SqlSyntaxError(first_line(text), hint="Spark could not parse this part.")
@@ -275,7 +282,14 @@ def _hint_of_clock(error: Exception) -> str | None:
 def _users_piece(piece: str) -> str:
     """The SQL that Spark blames, without the cast to a column's type that acidsql puts around."""
     cast = _OWN_CAST.fullmatch(piece)
-    return cast[1] if cast else piece
+    piece = cast[1] if cast else piece
+    is_value = _OWN_VALUE.match(piece, 1) is not None
+    return _OWN_VALUE.sub("", piece[1:-1].replace("``", "`")) if is_value else piece
+
+
+def value_name(number: int, value: object) -> str:
+    """A column's name for a value that is computed apart. Errors show the value in its place."""
+    return f"__acidsql_value{number} {' '.join(str(value).split())}"
 
 
 def is_gone(error: BaseException) -> bool:
@@ -417,6 +431,17 @@ def _not_computed(error: Exception) -> InvalidValueError:
     )
 
 
+def _generator_alone(function: str) -> AnalysisError:
+    """The error for a value of VALUES that is a call of a function that makes rows."""
+    alone = AnalysisError(
+        "a function that makes rows needs a query of its own",
+        detail="The expression is asked of each row alone.",
+        hint="Write a subquery: (SELECT … FROM …).",
+    )
+    alone.piece = f"{function}("
+    return alone
+
+
 def _unbound(error: Exception) -> AnalysisError:
     name = _parameters(error).get("name", "")
     mark = f":{name}" if not re.fullmatch(r"_\d+", name) else "?"
@@ -428,7 +453,7 @@ def _unbound(error: Exception) -> AnalysisError:
 
 def first_line(text: str) -> str:
     """The first line of a text of Spark's, without what only Java needs."""
-    text = _JAVA_CALL.sub("", text, count=1)
+    text = _OWN_VALUE.sub("", _JAVA_CALL.sub("", text, count=1))
     line = next((part for part in text.splitlines() if part.strip()), text).strip()
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", _BYPASS.sub("", line))
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from itertools import chain
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
-from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.errors import clear_errors, value_name
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.settings import ansi, is_ansi
 from acidsql.model.names import quote_identifier as quote
@@ -38,8 +38,8 @@ def value_rows(rows: ValueRows, columns: Sequence[Column], job: Job) -> DataFram
     """
     if is_ansi(job.spark) and not rows.in_select:
         return job.sql(_values([_cast(row, columns) for row in rows.rows]))
-    count = max(1, _VALUES_MAX // len(columns))
-    parts = [rows.rows[at : at + count] for at in range(0, len(rows.rows), count)]
+    step = max(1, _VALUES_MAX // len(columns))
+    parts = [rows.rows[at : at + step] for at in range(0, len(rows.rows), step)]
     frames = [_cast_apart(part, columns, job) for part in parts]
     return reduce(lambda some, more: some.unionAll(more), frames)
 
@@ -49,8 +49,8 @@ def _cast_apart(rows: Sequence[_Row], columns: Sequence[Column], job: Job) -> Da
 
     Side by side, each value keeps its own type.
     """
-    # Spark's errors show these names.
-    names = [[f"new {column.name} {number}" for column in columns] for number in range(len(rows))]
+    numbers = count()
+    names = [[value_name(next(numbers), value) for value in row] for row in rows]
     # Inside of a call, Spark refuses functions that make rows. sqlglot does not know them all.
     values = [SqlText.of("if(true, (", value, "\n), NULL)") for row in rows for value in row]
     beside = SqlText.of("SELECT ", SqlText.join(", ", values))

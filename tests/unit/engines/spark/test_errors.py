@@ -180,6 +180,7 @@ def test_only_what_is_of_spark_is_translated() -> None:
         ("CAST((v\n) AS int)", "v"),
         ("CAST((CAST(v AS int)\n) AS decimal(5,2))", "CAST(v AS int)"),
         ("CAST((v\n) AS struct<x:decimal(5,2),y:int>)", "v"),
+        ("CAST((`__acidsql_value3 f(``a``, 1)`\n) AS int)", "f(`a`, 1)"),
         (None, ""),
     ],
 )
