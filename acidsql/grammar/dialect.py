@@ -252,6 +252,13 @@ class AcidParser(SparkParser):
         self.raise_error("this is not understood", start)
 
 
+_ONLY_NAMES = frozenset(
+    {"ALTER", "ASOF", "CREATE", "DESCRIBE", "DROP", "GRANT", "INSERT", "LIST", "LOCK", "OVERLAPS"}
+    | {"REVOKE", "ROLLBACK", "SERDEPROPERTIES", "UNCACHE"}
+)
+"""Keywords of sqlglot that are nothing but names in a query of Spark."""
+
+
 class AcidDialect(Spark):
     """Spark's SQL, for parsing only."""
 
@@ -259,6 +266,9 @@ class AcidDialect(Spark):
         """Spark's tokenizer, but no command word takes the rest of the statement as one string."""
 
         COMMANDS: ClassVar[set[TokenType]] = set()
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if word not in _ONLY_NAMES
+        }
 
     Parser = AcidParser
 

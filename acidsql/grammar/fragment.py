@@ -19,7 +19,7 @@ from acidsql.grammar.dialect import (
 from acidsql.grammar.instants import instant_words
 from acidsql.grammar.lexer import Kind, Source, Token
 from acidsql.grammar.missing import refuse_missing, refuse_unbalanced
-from acidsql.grammar.near import near_clause
+from acidsql.grammar.near import name_hint, near_clause
 from acidsql.grammar.nesting import on_deep_stack
 from acidsql.grammar.runs import values_of
 from acidsql.grammar.simple import simple_tree
@@ -306,7 +306,7 @@ def _refuse_place(cursor: Cursor, offset: int, *, of_arguments: bool) -> NoRetur
     _refuse_partitioned_function(source, index)
     word = source.tokens[index].text if index < len(source.tokens) else ""
     near = f' near "{word[:20]}"' if word else ""
-    hint = near_clause(source.tokens, index, expected=False)
+    hint = near_clause(source.tokens, index, expected=False) or name_hint(source.tokens, index)
     what = "wrong number of arguments" if of_arguments else "syntax error"
     source.syntax_error(f"{what}{near}", offset, hint=hint)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from acidsql.grammar.lexer import Kind, Source, Token
+from acidsql.grammar.near import name_hint
 
 _WANTED = {
     **dict.fromkeys(("FROM", "JOIN"), "a table"),
@@ -51,7 +52,8 @@ def _refuse_at(source: Source, index: int, wanted: str) -> NoReturn:
     is_end = _text(tokens, index) in ("", ";")
     found = "the end of the text" if is_end else f'"{tokens[index].text}"'
     place = tokens[index].start if index < len(tokens) else before.end
-    source.syntax_error(f'expected {wanted} after "{before.text}", found {found}', place)
+    hint = name_hint(tokens, index)
+    source.syntax_error(f'expected {wanted} after "{before.text}", found {found}', place, hint=hint)
 
 
 def refuse_unbalanced(source: Source, tokens: Sequence[Token]) -> None:

@@ -15,6 +15,12 @@ CLAUSES = (
 """Keywords inside of statements. Words of fewer letters are close to too many names."""
 _OTHERS = frozenset({"FORMATTED", "GROUPING", "TABLES"})
 """Keywords that are like one of `CLAUSES`."""
+_ALSO_NAMES = frozenset(
+    {"ANY", "COLLATE", "CROSS", "CUBE", "FETCH", "FOR", "INNER", "INTERSECT", "INTO", "LATERAL"}
+    | {"MINUS", "OFFSET", "OUTER", "QUALIFY", "ROLLUP", "TABLESAMPLE", "USING", "VALUES", "WINDOW"}
+    | {"ELSE", "THEN", "WHEN", "WITH"}
+)
+"""Keywords that Spark takes for names where no keyword can stand."""
 _SHORTEST = 4
 _CLOSE = 0.74
 """The least ratio of difflib: that of FORM to FROM is 0.75."""
@@ -59,6 +65,14 @@ def near_clause(tokens: Sequence[Token], index: int, *, expected: bool) -> str |
         near = near_word(word, CLAUSES) if word else None
         if near is not None:
             return f"Did you mean {near} in the place of {word}?"
+    return None
+
+
+def name_hint(tokens: Sequence[Token], index: int) -> str | None:
+    """What to do if the token, or the one before it, is meant for a name and is a keyword here."""
+    for at in (index, index - 1):
+        if 0 <= at < len(tokens) and tokens[at].word in _ALSO_NAMES:
+            return f"If {tokens[at].text} is a name, put it in back quotes."
     return None
 
 
