@@ -90,7 +90,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
             scope.store, txn, sources, scope.arguments, plan=plan, database=scope.names.database
         )
         frame = engine.query(plan, context)
-        columns = column_names(statement.query.source, frame.columns)
+        columns = column_names(statement.query.source, frame.columns, seen)
         table = _table(statement, name, frame, columns, scope)
         if statement.is_materialized:
             query = in_order_of(table, columns, query)

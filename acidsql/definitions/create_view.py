@@ -56,7 +56,7 @@ class _Draft:
 
     def names_of_query(self, columns: Sequence[str]) -> list[str]:
         """`column_names` of the query of the view."""
-        return column_names(self.seen.query_of(self.view).source, columns)
+        return column_names(self.seen.query_of(self.view).source, columns, self.seen)
 
     def require_unchanged(self) -> None:
         """AnalysisError if what the query names is not what it was when the plan was made."""

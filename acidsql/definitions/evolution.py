@@ -24,7 +24,7 @@ from acidsql.planner.evolution import (
     trial_queries,
 )
 from acidsql.planner.names import SeenNames, ViewRefusal, find_acid_target, find_target
-from acidsql.planner.query_names import names_columns
+from acidsql.planner.query_names import names_columns, widths_of
 from acidsql.plans.insert import wrong_count
 from acidsql.plans.plan import WritePlan
 from acidsql.ports.engine import Engine, Frame
@@ -132,7 +132,8 @@ def evolution_of(statement: Evolving, scope: Scope, engine: Engine) -> Evolution
     kinds = stored_types(frame, Query(statement.source), *_common(statement))
     number = len(frame.columns)
     listed = isinstance(statement, Merge) and bool(statement.names)
-    named = (True,) * number if listed else names_columns(statement.source, number)
+    widths = widths_of(statement.source, scope.names)
+    named = (True,) * number if listed else names_columns(statement.source, number, widths)
     source = _Source(tuple(frame.columns), tuple(kinds), statement.source, named)
     if isinstance(statement, Merge):
         return _merge(statement, table, source)

@@ -14,8 +14,9 @@ from acidsql.model.types import (
     StructType,
     parse_type,
 )
+from acidsql.planner.names import Names
 from acidsql.planner.query import cast_types, is_union
-from acidsql.planner.query_names import names_columns
+from acidsql.planner.query_names import names_columns, widths_of
 from acidsql.ports.engine import Frame
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import Fragment, Identifier
@@ -44,13 +45,14 @@ def stored_types(frame: Frame, query: Query, *common: Query) -> list[str]:
     ]
 
 
-def column_names(source: Fragment, columns: Sequence[str]) -> list[str]:
+def column_names(source: Fragment, columns: Sequence[str], names: Names) -> list[str]:
     """The names of a query's columns in lower case: the user's, or Hive's for others, as ``_c1``.
 
     ``columns`` are the names that the engine gives them.
     """
-    told = zip(columns, names_columns(source, len(columns)), strict=True)
-    return [c.lower() if is_given(c, t) else f"_c{n}" for n, (c, t) in enumerate(told)]
+    told = names_columns(source, len(columns), widths_of(source, names))
+    pairs = zip(columns, told, strict=True)
+    return [c.lower() if is_given(c, t) else f"_c{n}" for n, (c, t) in enumerate(pairs)]
 
 
 def is_given(name: str, told: bool | None) -> bool:

@@ -6,12 +6,16 @@ its sources have, which may be any text: a table may have a column ``a-b``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sqlglot import exp
 
 from acidsql.grammar.walk import direct_sources, merges_columns
+from acidsql.model.table import Table
+from acidsql.model.view import View
+from acidsql.planner.names import Names, find_relation
 from acidsql.statements.fragment import Fragment
 
 _NAMED = (exp.Alias, exp.Column, exp.Dot)
@@ -30,14 +34,18 @@ class _Columns:
 
 _UNKNOWN = (_Columns(None, several=True),)
 _NAMED_ALL = (_Columns(True, several=True),)
+_NO_WIDTHS: Mapping[int, int] = MappingProxyType({})
 
 
-def names_columns(source: Fragment, count: int) -> tuple[bool | None, ...]:
+def names_columns(
+    source: Fragment, count: int, widths: Mapping[int, int] = _NO_WIDTHS
+) -> tuple[bool | None, ...]:
     """For each of the query's ``count`` columns, whether its text names it; None if not sure.
 
-    A column of a table, a view or a frame has a name there.
+    A column of a table, a view or a frame has a name there. ``widths`` are the numbers of columns
+    of those that are known, by the offsets of their names, as `widths_of` finds them.
     """
-    found = _Query(source).columns_of(source.tree)
+    found = _Query(source, widths).columns_of(source.tree)
     places = [at for at, columns in enumerate(found) if columns.several]
     if not places:
         told = tuple(columns.told for columns in found)
@@ -50,6 +58,20 @@ def names_columns(source: Fragment, count: int) -> tuple[bool | None, ...]:
     return (*(c.told for c in before), *(middle.told,) * number, *(c.told for c in after))
 
 
+def widths_of(source: Fragment, names: Names) -> dict[int, int]:
+    """How many columns the query's tables and views have, by the offsets of their names."""
+    widths = {}
+    for ref in source.tables:
+        if ref.is_common or (ref.database is None and names.is_frame(ref.table)):
+            continue
+        match find_relation(ref, names):
+            case Table() as table:
+                widths[ref.start] = len(table.all_columns)
+            case View() as view:
+                widths[ref.start] = len(view.columns)
+    return widths
+
+
 def _joined(found: Sequence[_Columns]) -> _Columns:
     """What holds for all of the columns."""
     told = {columns.told for columns in found}
@@ -59,7 +81,8 @@ def _joined(found: Sequence[_Columns]) -> _Columns:
 class _Query:
     """The columns of the queries in a fragment."""
 
-    def __init__(self, source: Fragment) -> None:
+    def __init__(self, source: Fragment, widths: Mapping[int, int]) -> None:
+        self._widths = widths
         self._tables = {ref.start for ref in source.tables if not ref.is_common}
         self._entered: set[int] = set()
         """The common table expressions, by their nodes' ids, whose columns are looked for."""
@@ -117,8 +140,9 @@ class _Query:
         if not isinstance(node, exp.Table) or isinstance(node.this, exp.Func):
             return _UNKNOWN
         first = node.args.get("db") or node.this
-        if first.meta.get("start") in self._tables:
-            return _NAMED_ALL
+        if (start := first.meta.get("start")) in self._tables:
+            width = self._widths.get(start)
+            return _NAMED_ALL if width is None else (_Columns(True),) * width
         return self._of_common(node)
 
     def _of_common(self, node: exp.Table) -> Sequence[_Columns]:

@@ -6,6 +6,7 @@ import pytest
 
 from acidsql.grammar.parse import parse
 from acidsql.planner.query_names import names_columns
+from acidsql.statements.fragment import Fragment
 from acidsql.statements.query import Query
 
 
@@ -47,6 +48,33 @@ from acidsql.statements.query import Query
     ],
 )
 def test_columns_that_the_text_names(text: str, count: int, named: tuple[bool | None, ...]) -> None:
+    assert names_columns(_source(text), count) == named
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "named"),
+    [
+        ("SELECT u.*, 'b', v.*, 'd' FROM u, v", 7, (True, True, False, True, True, True, False)),
+        ("SELECT *, 1, w.* FROM u, w", 5, (True, True, None, None, None)),
+        ("SELECT v.*, 'a', w.* FROM v, w", 6, (True, True, True, False, True, True)),
+        (
+            "WITH u AS (SELECT 1) SELECT u.*, 'b', v.* FROM u, v",
+            5,
+            (False, False, True, True, True),
+        ),
+        ("SELECT u.*, 'b', v.* FROM u, v", 5, (None,) * 5),
+    ],
+)
+def test_stars_between_which_something_stands(
+    text: str, count: int, named: tuple[bool | None, ...]
+) -> None:
+    source = _source(text)
+    known = {"u": 2, "v": 3}
+    widths = {ref.start: known[ref.table] for ref in source.tables if ref.table in known}
+    assert names_columns(source, count, widths) == named
+
+
+def _source(text: str) -> Fragment:
     query = parse(text)
     assert isinstance(query, Query)
-    assert names_columns(query.source, count) == named
+    return query.source
