@@ -259,12 +259,12 @@ class TreeWalk:
         If that FROM has only ``t``, it is a `LongName`. It stays for a table of an outer query:
         without the database, the name might be taken for a table of the inner query.
         """
-        database, table = column.parts[:2]
+        database, table, name = column.parts[:3]
         databases = self._databases(column, table.name.lower())
         is_common = table.name.lower() in (scope | self.source.common_tables)
         if databases == [_OWN_DATABASE] and not is_common:
             start, end = database.meta["start"], table.meta["start"]
-            self.long_names.append(LongName(start, end, database.name, table.name))
+            self.long_names.append(LongName(start, end, database.name, table.name, name.name))
         if database.name.lower() not in databases:
             return
         if len(databases) > 1:

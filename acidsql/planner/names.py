@@ -12,11 +12,12 @@ from acidsql.errors import (
     TableNotFoundError,
     UnsupportedStatementError,
 )
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import TableName
 from acidsql.model.near import near_name
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.model.view import View
-from acidsql.statements.fragment import Fragment, Identifier, TableRef
+from acidsql.statements.fragment import Fragment, Identifier, LongName, TableRef
 from acidsql.statements.query import Query
 
 
@@ -300,23 +301,26 @@ def find_acid_target(ref: TableRef, names: Names) -> Table:
 def with_short_names(fragment: Fragment, names: Names) -> Fragment:
     """The fragment, in which the long names of tables of the current database are to be shortened.
 
-    What else has the name of such a table belongs to no database.
+    What else has the name of such a table belongs to no database. A name that is of no column may
+    be that of a field.
     """
-    own = [
-        (start, end)
-        for start, end, database, table in fragment.long_names
-        if database.lower() == names.database and _is_of_catalog(table, names)
-    ]
+    own = [(long.start, long.end) for long in fragment.long_names if _is_of_own(long, names)]
     return replace(fragment, qualifiers=(*fragment.qualifiers, *own)) if own else fragment
 
 
-def _is_of_catalog(table: str, names: Names) -> bool:
-    """Whether a name without a database means a table or view of the current database."""
-    if names.is_frame(table) or names.find_view(TableName.temporary(table)) is not None:
+def _is_of_own(long: LongName, names: Names) -> bool:
+    """Whether a long name is that of a column of a table or view of the current database."""
+    if long.database.lower() != names.database or names.is_frame(long.table):
         return False
-    own = TableName.of(names.database, table)
+    if names.find_view(TableName.temporary(long.table)) is not None:
+        return False
+    own = TableName.of(long.database, long.table)
     name = names.temporary_tables.get(own, own)
-    return names.find_table(name) is not None or names.find_view(name) is not None
+    found = names.find_table(name) or names.find_view(name)
+    if found is None:
+        return False
+    known = (*(column.value for column in HiddenColumn), "*")
+    return long.column.lower() in known or found.column(long.column) is not None
 
 
 def unknown_table(ref: TableRef, names: Names) -> TableNotFoundError:

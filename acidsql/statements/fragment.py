@@ -155,13 +155,14 @@ class TextCast:
 class LongName(NamedTuple):
     """The ``db.`` of a ``db.t.column`` at ``start:end`` of the fragment, where FROM has only ``t``.
 
-    It is to be removed if that is the table ``db.t``.
+    It is to be removed if that is the table ``db.t``, and has the ``column``, which may be ``*``.
     """
 
     start: int
     end: int
     database: str
     table: str
+    column: str
 
 
 class Text(Protocol):
