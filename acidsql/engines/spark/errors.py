@@ -40,6 +40,7 @@ _OWN_CAST = re.compile(r"CAST\(\((.*)\n\) AS [^)]*(?:\([^)]*\))?[^)]*\)", re.DOT
 """What `values.stored` writes."""
 _OWN_VALUE = re.compile(r"__acidsql_value\d+ ")
 """What `value_name` writes in front of a user's value."""
+_SHOWN_OF_VALUE = 200
 _MISSING = ("FAILED_READ_FILE.FILE_NOT_EXIST", "PATH_NOT_FOUND")
 _MISSING_CLASSES = frozenset({"FileNotFoundException", "NoSuchFileException"})
 _UNREADABLE = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER")
@@ -288,8 +289,11 @@ def _users_piece(piece: str) -> str:
 
 
 def value_name(number: int, value: object) -> str:
-    """A column's name for a value that is computed apart. Errors show the value in its place."""
-    return f"__acidsql_value{number} {' '.join(str(value).split())}"
+    """A column's name for a value that is computed apart. Errors show the value in its place.
+
+    A long value is cut.
+    """
+    return f"__acidsql_value{number} {' '.join(str(value).split())[:_SHOWN_OF_VALUE]}"
 
 
 def is_gone(error: BaseException) -> bool:
