@@ -155,8 +155,7 @@ class _Directory:
         path = f"{self.partition.location}/{directory.path}"
         file = f"{path}/{VERSION_FILE}"
         if not self.storage.exists(file):
-            # Hive 4 leaves the version file out beside files without rows, where readers need none.
-            if any(self._has_rows(f) for f in directory.files):
+            if any(self._needs_version_file(f) for f in directory.files):
                 self._add(path, ProblemKind.NO_FORMAT_VERSION, f"{VERSION_FILE} is missing")
             return
         with self.storage.open_input(file) as stream:
@@ -164,10 +163,15 @@ class _Directory:
         if content != VERSION_FILE_CONTENT:
             self._add(file, ProblemKind.NO_FORMAT_VERSION, f"the file has {content[:20]!r}, not 2")
 
-    def _has_rows(self, file: DataFile) -> bool:
+    def _needs_version_file(self, file: DataFile) -> bool:
+        """Whether readers need the version file beside a file.
+
+        Hive 4 leaves it out beside files without rows, and beside those of a rebalance. Those name
+        the version themselves.
+        """
         try:
             with open_data(self.storage, self.partition, file) as (opened, _):
-                return opened.tail.rows > 0
+                return opened.tail.rows > 0 and not opened.tail.by_query
         except AcidSqlError:
             return True
 

@@ -8,7 +8,7 @@ calendar. Both can be added behind a finished footer, because protobuf messages 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import BinaryIO
@@ -61,8 +61,10 @@ _WRITER_CPP = 1
 TYPE_KIND, TYPE_CHILDREN, TYPE_NAME = 1, 2, 3
 _TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE = 4, 5, 6
 
-INT, LONG, STRING, TIMESTAMP, DECIMAL, DATE, TIMESTAMP_INSTANT = 3, 4, 7, 9, 14, 15, 18
+INT, LONG, STRING, TIMESTAMP, STRUCT, DECIMAL, DATE, TIMESTAMP_INSTANT = 3, 4, 7, 9, 12, 14, 15, 18
 """Kinds of types (Type.Kind of orc_proto.proto)."""
+_EVENT_KINDS = (INT, LONG, INT, LONG, LONG, STRUCT)
+_SMALL_EVENT_COLUMNS = tuple(name.lower() for name in EVENT_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,12 @@ class OrcType:
 
 @dataclass(frozen=True, slots=True)
 class FileTail:
-    """What the postscript and the footer say. ``length`` is that of the file, in bytes."""
+    """What the postscript and the footer say. ``length`` is that of the file, in bytes.
+
+    ``by_query`` says that a compaction of Hive 4 by a query wrote the file. That query spells the
+    event columns in small letters, and writes no key index and no ACID statistics. Here the columns
+    have their usual names, in ``footer``, too.
+    """
 
     length: int
     rows: int
@@ -115,6 +122,7 @@ class FileTail:
     footer: bytes = field(default=b"", repr=False)
     footer_length: int = field(default=0, repr=False)
     postscript: bytes = field(default=b"", repr=False)
+    by_query: bool = False
 
     @property
     def footer_start(self) -> int:
@@ -146,9 +154,7 @@ class FileTail:
     @property
     def is_acid(self) -> bool:
         """Whether the root has Hive's six event columns, which is how Hive 4 knows an ACID file."""
-        return tuple(n.lower() for n in self.column_names) == tuple(
-            n.lower() for n in EVENT_COLUMNS
-        )
+        return tuple(n.lower() for n in self.column_names) == _SMALL_EVENT_COLUMNS
 
 
 def read_tail(source: BinaryIO | str, path: str = "", length: int | None = None) -> FileTail:
@@ -297,6 +303,9 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
     footer = _Footer()
     plain = decompress_section(section, compression, block_size)
     footer.parse(plain, content)
+    if by_query := footer.is_by_query:
+        plain = with_root_names(plain, EVENT_COLUMNS)
+        footer.types[0] = replace(footer.types[0], names=EVENT_COLUMNS)
     return FileTail(
         length,
         number_in(footer.numbers, FOOTER_ROWS),
@@ -313,7 +322,25 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
         plain,
         footer_length,
         postscript,
+        by_query,
     )
+
+
+def with_root_names(footer: bytes, names: Iterable[str]) -> bytes:
+    """The footer message with other names of the file's columns."""
+    left = iter(names)
+    # Types stand in pre-order: the first is the root.
+    root = [number for number, _ in fields(footer)].index(FOOTER_TYPE)
+    return b"".join(
+        encode(number, _renamed(as_bytes(value), left) if at == root else value)
+        for at, (number, value) in enumerate(fields(footer))
+    )
+
+
+def _renamed(struct: bytes, names: Iterator[str]) -> bytes:
+    """The message of a struct type whose fields take the next names."""
+    parts = fields(struct)
+    return b"".join(encode(n, next(names).encode() if n == TYPE_NAME else v) for n, v in parts)
 
 
 @dataclass(slots=True)
@@ -340,6 +367,13 @@ class _Footer:
                 self.numbers[number] = value
         if number_in(self.numbers, FOOTER_ROWS) != sum(stripe.rows for stripe in self.stripes):
             raise ValueError("the stripes do not add up to the number of rows")
+
+    @property
+    def is_by_query(self) -> bool:
+        """Whether the columns are those of an event, but with names in small letters."""
+        if not self.types or self.types[0].names != _SMALL_EVENT_COLUMNS:
+            return False
+        return tuple(self.types[child].kind for child in self.types[0].children) == _EVENT_KINDS
 
 
 # All files of a table have the same few.

@@ -27,15 +27,15 @@ from acidsql.orc.footer import (
     TIMESTAMP,
     TIMESTAMP_INSTANT,
     TYPE_KIND,
-    TYPE_NAME,
     FileTail,
     encode,
     footer_and_postscript,
     read_section,
     stripe_message,
+    with_root_names,
 )
 from acidsql.orc.nested import children_of, with_children
-from acidsql.orc.protobuf import as_bytes, bytes_field, fields, varint_field
+from acidsql.orc.protobuf import bytes_field, fields, varint_field
 from acidsql.orc.run_length import Unsigned, decode_unsigned
 from acidsql.orc.stripe import SECONDARY, StripeFooter, read_stripe_footer
 from acidsql.orc.timestamps.stored import is_fine, restored
@@ -56,7 +56,7 @@ class MendedFile:
 
     def __init__(self, source: BinaryIO, tail: FileTail, *, exact: bool = False) -> None:
         self._source, self._tail = source, tail
-        self._file = _opened(source)
+        self._file = _opened(_View(source, tail) if tail.by_query else source)
         self._seconds = (
             _opened(_View(source, tail, in_seconds=True)) if exact and tail.timestamps else None
         )
@@ -208,7 +208,10 @@ def _opened(source: BinaryIO | io.RawIOBase) -> Any:
 
 
 class _View(io.RawIOBase):
-    """The file with another tail: of one stripe alone, or with timestamps declared as bigint."""
+    """The file with another tail: with other names, of one stripe, or with timestamps as bigint.
+
+    The names are those of the FileTail, which a file by a query does not have.
+    """
 
     def __init__(
         self,
@@ -272,15 +275,9 @@ def _stripe_footer(message: bytes, tail: FileTail, stripe: int) -> bytes:
     pyarrow's datasets look for the columns of a file by their names. They take ``a.b`` for a part
     of ``a``, and ``__filename`` is a name of their own.
     """
-    left_out = (FOOTER_STRIPE, FOOTER_ROWS, FOOTER_STATISTICS, FOOTER_TYPE)
-    kept = b"".join(encode(n, value) for n, value in fields(message) if n not in left_out)
-    root, *others = (as_bytes(value) for n, value in fields(message) if n == FOOTER_TYPE)
-    numbers = count()
-    parts = (
-        encode(n, str(next(numbers)).encode() if n == TYPE_NAME else v) for n, v in fields(root)
-    )
-    types = [b"".join(parts), *others]
+    left_out = (FOOTER_STRIPE, FOOTER_ROWS, FOOTER_STATISTICS)
+    numbered = with_root_names(message, map(str, count()))
+    kept = b"".join(encode(n, value) for n, value in fields(numbered) if n not in left_out)
     only = tail.stripes[stripe]
     rows = varint_field(FOOTER_ROWS, only.rows)
-    kept += b"".join(bytes_field(FOOTER_TYPE, each) for each in types)
     return kept + bytes_field(FOOTER_STRIPE, stripe_message(only)) + rows

@@ -3,12 +3,15 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.orc as pa_orc
 
 from acidsql.model.ids import WriteId
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Column
 from acidsql.model.types import parse_type
+from acidsql.orc.footer import ACID_VERSION, append_metadata, read_tail
 from acidsql.orc.merge_rows import MergeInput
+from acidsql.orc.schema import EVENT_COLUMNS
 from acidsql.orc.writer import EventWriter
 
 P0 = 536870912
@@ -36,6 +39,13 @@ def delete_file(path: Path, write_id: int, ids: list[tuple[int, int, int]]) -> M
     with EventWriter(str(path), AB) as writer:
         writer.write_deletes(id_batch(ids), WriteId(write_id))
     return MergeInput(str(path), path.name)
+
+
+def write_by_query(path: Path, events: pa.Table) -> None:
+    """Write events as the queries of Hive 4's compactor do."""
+    small = [name.lower() for name in EVENT_COLUMNS]
+    pa_orc.write_table(events.rename_columns(small), str(path))
+    append_metadata(str(path), read_tail(str(path)), {ACID_VERSION: "2"})
 
 
 def id_batch(ids: list[tuple[int, int, int]]) -> pa.RecordBatch:

@@ -1,0 +1,41 @@
+"""Files of Hive 4's compactions by a query, read and changed with Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.orc as pa_orc
+import pytest
+
+from acidsql.session.session import Session
+from tests.unit.orc.events import write_by_query
+
+
+@pytest.mark.parametrize("small", [0, 1 << 20], ids=["Spark", "driver"])
+def test_rows_are_read_and_changed(
+    session: Session, warehouse: Path, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Either of the two reads the files."""
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", small)
+    session.execute(
+        "CREATE TABLE t (id int, v string, at timestamp) STORED AS ORC"
+        " TBLPROPERTIES ('transactional' = 'true')"
+    )
+    at = "timestamp'2001-01-01 00:00:01.5'"
+    session.execute(f"INSERT INTO t SELECT id, concat('v', id), {at} FROM range(20)")
+    session.execute("DELETE FROM t WHERE id IN (3, 4, 17)")
+    before = session.execute("SELECT row__id, * FROM t ORDER BY id").fetchall()
+    for file in warehouse.rglob("bucket_*"):
+        write_by_query(file, pa_orc.ORCFile(str(file)).read())
+    assert session.execute("SELECT row__id, * FROM t ORDER BY id").fetchall() == before
+    assert session.execute("SELECT count(*), max(v) FROM t WHERE id > 15").fetchone() == (3, "v19")
+    assert session.execute("CHECK TABLE t").fetchall() == []
+    session.execute("UPDATE t SET v = 'u' WHERE id = 5")
+    session.execute("DELETE FROM t WHERE id < 2")
+    after = session.execute("SELECT row__id, * FROM t ORDER BY id").fetchall()
+    assert [row[1] for row in after] == [2, *range(5, 17), 18, 19]
+    for kind in ("minor", "major"):
+        session.execute(f"ALTER TABLE t COMPACT '{kind}' AND WAIT")
+        session.run_cleaner()
+        assert session.execute("SELECT row__id, * FROM t ORDER BY id").fetchall() == after
+        assert session.execute("CHECK TABLE t").fetchall() == []
