@@ -7,12 +7,14 @@ not show such rows as its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from acidsql.errors import AnalysisError
 from acidsql.layout.dir_names import (
+    BaseDir,
     DeltaDir,
     highest_write_id,
+    lies_hidden,
     lowest_write_id,
     parse_directory,
 )
@@ -53,17 +55,39 @@ def refuse_stale_partitions(
 
 def _stale(location: str, snapshot: TableSnapshot, own: WriteId, storage: Storage) -> str | None:
     """A directory in the location whose rows readers would see beside the statement's own."""
-    for name in storage.list_directories(location):
-        found = parse_directory(name)
-        if found is None:
-            continue
+    directories = map(parse_directory, storage.list_directories(location))
+    others = [d for d in directories if d and not lowest_write_id(d) <= own <= highest_write_id(d)]
+    emptied = _emptied(location, others, snapshot, storage)
+    for found in others:
         low, high = lowest_write_id(found), highest_write_id(found)
-        if low <= own <= high:
-            continue  # its own, or that of its batch
+        if high <= emptied:
+            continue
         valid = snapshot.write_ids.range_valid(low, high)
         # A stream that died before it made the partition known may have left a delta of its batch,
         # of which earlier transactions were committed: they wrote elsewhere.
         is_streamed = isinstance(found, DeltaDir) and may_be_streamed(found)
         if valid is Range.ALL or (valid is Range.SOME and not is_streamed):
-            return name
+            return found.name
     return None
+
+
+def _emptied(
+    location: str,
+    directories: Sequence[BaseDir | DeltaDir],
+    snapshot: TableSnapshot,
+    storage: Storage,
+) -> WriteId:
+    """The write id up to which a base without rows hides all rows; 0 if there is no such base.
+
+    With hive.acid.droppartition.usebase, a DROP PARTITION of Hive 4 leaves one. Its cleaner removes
+    what the base hides.
+    """
+    bases = [d for d in directories if isinstance(d, BaseDir)]
+    for base in sorted(bases, key=highest_write_id, reverse=True):
+        files = storage.list_files(f"{location}/{base.name}")
+        # Hive does not see a base without any file.
+        is_empty = bool(files) and all(lies_hidden(file.path) for file in files)
+        is_committed = snapshot.write_ids.range_valid(base.write_id, base.write_id) is Range.ALL
+        if is_empty and is_committed:
+            return base.write_id
+    return WriteId(0)
