@@ -104,6 +104,10 @@ class DeclaredNames:
     def temporary_tables(self) -> dict[TableName, TableName]:
         return {}
 
+    @property
+    def keeps_spelling(self) -> bool:
+        return False
+
     def is_temporary_view(self, name: str) -> bool:
         return name.lower() in self.temporary
 

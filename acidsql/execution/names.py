@@ -54,6 +54,11 @@ class SessionNames:
         return self.engine.has_view(name)
 
     @property
+    def keeps_spelling(self) -> bool:
+        """Whether the store's types keep the capital letters of names of fields."""
+        return self.store.keeps_spelling
+
+    @property
     def temporary_names(self) -> list[str]:
         """The names of the session's temporary views, sorted."""
         return sorted(self.temporary_views)

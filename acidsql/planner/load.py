@@ -38,6 +38,7 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
         target=table.kind,
         by_rows=bool(statement.places) or _needs_rows(table, static),
         places=statement.places,
+        spelled=names.keeps_spelling,
     )
 
 

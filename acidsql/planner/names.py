@@ -59,6 +59,11 @@ class Names(Protocol):
         """The session's temporary tables: their names in the catalog, by those in statements."""
         ...
 
+    @property
+    def keeps_spelling(self) -> bool:
+        """Whether the catalog's types keep the capital letters of names of fields."""
+        ...
+
     def table_names(self, database: str) -> list[str]:
         """The names of a database's tables and views, as suggestions for an unknown name."""
         ...
@@ -109,6 +114,10 @@ class SeenNames:
     @property
     def temporary_tables(self) -> Mapping[TableName, TableName]:
         return self.names.temporary_tables
+
+    @property
+    def keeps_spelling(self) -> bool:
+        return self.names.keeps_spelling
 
     def table_names(self, database: str) -> list[str]:
         return self.names.table_names(database)

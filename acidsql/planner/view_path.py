@@ -104,5 +104,9 @@ class NamesInView:
         """None: the text of a temporary view has the names in the catalog."""
         return {}
 
+    @property
+    def keeps_spelling(self) -> bool:
+        return self.outer.keeps_spelling
+
     def table_names(self, database: str) -> list[str]:
         return self.outer.table_names(database)

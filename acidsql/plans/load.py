@@ -19,6 +19,9 @@ class LoadPlan(Node):
     With ``by_rows``, the rows are read and written as by an INSERT … SELECT, and the files stay.
     The last columns of the files are then the partition columns without a value. Or else the files
     are those of an export, below ``places``: directories, each with the name of its partition.
+
+    ``spelled`` says that a Hive reads the table. It finds fields of structs in files of ORC and
+    Avro only if their names have the capital letters that they have in the table.
     """
 
     kind: Literal["load"] = "load"
@@ -30,3 +33,4 @@ class LoadPlan(Node):
     target: TableKind = TableKind.FULL_ACID
     by_rows: bool = False
     places: tuple[tuple[str | None, str], ...] = ()
+    spelled: bool = False

@@ -19,7 +19,7 @@ from acidsql.layout.dir_names import OriginalFile, is_hidden, lies_hidden, parse
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column, FileFormat, Table, TableKind
-from acidsql.model.types import as_spelled, fields_inside
+from acidsql.model.types import fields_inside
 from acidsql.orc.evolution import check_convertible
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
@@ -98,7 +98,7 @@ def checked_files(plan: LoadPlan, table: Table, storage: Storage) -> Iterator[tu
         with _opened(plan, path, storage) as stream:
             size = stream.seek(0, os.SEEK_END)
             stream.seek(0)
-            rows = _checked(stream, path, table)
+            rows = _checked(stream, path, table, spelled=plan.spelled and not plan.by_rows)
         yield path, rows, size
 
 
@@ -174,10 +174,11 @@ def _clear_errors(path: str) -> Iterator[None]:
         raise StorageError(f"cannot read {path!r}: {reason}") from error
 
 
-def _checked(stream: BinaryIO, path: str, table: Table) -> int:
+def _checked(stream: BinaryIO, path: str, table: Table, *, spelled: bool) -> int:
     """How many rows a file has; 0 for text. InvalidValueError if it does not fit the table.
 
-    Hive checks the format only: it reads columns that do not fit as nulls.
+    With ``spelled``, names of fields must have the capital letters that they have in the table.
+    Hive checks the format only: it reads columns and fields that do not fit as nulls.
     """
     match table.format:
         case FileFormat.ORC:
@@ -191,8 +192,7 @@ def _checked(stream: BinaryIO, path: str, table: Table) -> int:
                 _refuse_other_columns(orc.schema, path, table)
                 for column, found in zip(table.columns, file_columns(orc.tail, path), strict=True):
                     check_convertible(column, found.type, path)
-                    same = fields_inside(found.type) == fields_inside(column.type)
-                    if _has_capitals(column) and not same:
+                    if spelled and fields_inside(found.type) != fields_inside(column.type):
                         raise _other_spelling(column, path)
                 return orc.tail.rows
         case FileFormat.PARQUET:
@@ -206,7 +206,7 @@ def _checked(stream: BinaryIO, path: str, table: Table) -> int:
         case FileFormat.AVRO:
             _refuse_other_names(field_names(stream, path), path, table)
             stream.seek(0)
-            other = spelled_otherwise(stream, path, [*filter(_has_capitals, table.columns)])
+            other = spelled_otherwise(stream, path, table.columns) if spelled else None
             if other is not None:
                 raise _other_spelling(other, path)
             stream.seek(0)
@@ -225,14 +225,6 @@ def _refuse_other_columns(found: pa.Schema, path: str, table: Table) -> None:
         detail=f"It has {_columns(found)}; the table has {_columns(wanted)}.",
         hint="Read the file with Spark, then INSERT INTO … SELECT.",
     )
-
-
-def _has_capitals(column: Column) -> bool:
-    """Whether Hive has kept capital letters in names of the column's fields.
-
-    By these letters it finds the fields in files of ORC and Avro.
-    """
-    return as_spelled(column.type) != column.type
 
 
 def _other_spelling(column: Column, path: str) -> InvalidValueError:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import acidsql
+from acidsql.errors import InvalidValueError
 from tests.integration.hive.one_metastore import OneMetastore
 from tests.integration.hive.process import Hive
 
@@ -160,3 +161,25 @@ def test_copies(both: OneMetastore, kind: str, tmp_path: Path) -> None:
     both.acidsql("DROP TABLE t")
     both.acidsql(f"CREATE TABLE t {KINDS[kind]} AS SELECT * FROM o")
     read(both, 1, 2)
+
+
+@pytest.mark.parametrize("kind", ["full-ACID", "plain ORC", "Avro"])
+@pytest.mark.parametrize(
+    ("written", "wanted"), [(TYPE, TYPE.lower()), (TYPE.lower(), TYPE)], ids=["small", "capital"]
+)
+def test_files_of_other_letters(
+    both: OneMetastore, kind: str, written: str, wanted: str, tmp_path: Path
+) -> None:
+    plain = "STORED AS AVRO" if kind == "Avro" else "STORED AS ORC"
+    both.theirs(f"CREATE EXTERNAL TABLE o (id int, s {written}) {plain} LOCATION '{tmp_path}/o'")
+    both.theirs(f"INSERT INTO o SELECT {row(1)}")
+    both.theirs("DROP TABLE o")  # its files stay
+    both.theirs(f"CREATE TABLE t (id int, s {wanted}) {KINDS[kind]}")
+    with pytest.raises(InvalidValueError, match="other capital letters"):
+        both.acidsql(f"LOAD DATA INPATH '{tmp_path}/o' INTO TABLE t")
+    both.theirs("DROP TABLE t")
+    # Its rows are read and written anew.
+    bucketed = KINDS[kind] if kind == "full-ACID" else f"{plain} {INSERT_ONLY}"
+    both.theirs(f"CREATE TABLE t (id int, s {wanted}) CLUSTERED BY (id) INTO 2 BUCKETS {bucketed}")
+    both.acidsql(f"LOAD DATA INPATH '{tmp_path}/o' INTO TABLE t")
+    read(both, 1)

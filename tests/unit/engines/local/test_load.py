@@ -1,4 +1,4 @@
-"""Files that LOAD DATA and IMPORT refuse, since Hive would not find the fields of structs."""
+"""Files that LOAD DATA refuses, since Hive would not find the fields of structs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def spelled(text: str) -> Column:
     return Column("s", parse_type(text, spelled=True))
 
 
-def rows_of(path: Path, written: str, wanted: str, kind: FileFormat) -> int:
+def rows_of(
+    path: Path, written: str, wanted: str, kind: FileFormat, *, by_rows: bool = False
+) -> int:
     """How many rows are found for a table in a file that has been written with another type."""
     columns = (Column("id", parse_type("int")), spelled(written))
     writer = RowWriter(str(path / "f"), RowFormat(columns, kind, "none"))
@@ -33,21 +35,45 @@ def rows_of(path: Path, written: str, wanted: str, kind: FileFormat) -> int:
     writer.write_rows(pa.record_batch(values, ["id", "s"]))
     writer.close()
     table = Table(NAME, (columns[0], spelled(wanted)), f"{path}/t", format=kind)
-    plan = LoadPlan(table=NAME, path=str(path / "f"))
+    plan = LoadPlan(table=NAME, path=str(path / "f"), by_rows=by_rows, spelled=True)
     return sum(rows for _, rows, _ in checked_files(plan, table, LocalStorage()))
 
 
+OTHERS = [
+    (TYPE.lower(), TYPE),
+    (TYPE.replace("C", "c"), TYPE),
+    (TYPE.replace("D", "d"), TYPE),
+    (TYPE, TYPE.lower()),
+    (TYPE.lower().replace("d", "D"), TYPE.lower()),
+]
+
+
 @pytest.mark.parametrize("kind", [FileFormat.ORC, FileFormat.AVRO])
-@pytest.mark.parametrize("written", [TYPE.lower(), TYPE.replace("C", "c"), TYPE.replace("D", "d")])
+@pytest.mark.parametrize(("written", "wanted"), OTHERS)
 def test_other_letters_than_those_of_the_table(
-    tmp_path: Path, kind: FileFormat, written: str
+    tmp_path: Path, kind: FileFormat, written: str, wanted: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=r'column "s".* other capital letters') as caught:
-        rows_of(tmp_path, written, TYPE, kind)
-    assert caught.value.detail == f"The table has {TYPE}."
+        rows_of(tmp_path, written, wanted, kind)
+    assert caught.value.detail == f"The table has {wanted}."
+
+
+@pytest.mark.parametrize("kind", [FileFormat.ORC, FileFormat.AVRO])
+@pytest.mark.parametrize(("written", "wanted"), OTHERS)
+def test_rows_that_are_read_get_the_letters_of_the_table(
+    tmp_path: Path, kind: FileFormat, written: str, wanted: str
+) -> None:
+    assert rows_of(tmp_path, written, wanted, kind, by_rows=True) == 2
 
 
 @pytest.mark.parametrize("kind", [FileFormat.ORC, FileFormat.AVRO, FileFormat.PARQUET])
-@pytest.mark.parametrize("wanted", [TYPE, TYPE.lower()])
-def test_letters_that_are_found(tmp_path: Path, kind: FileFormat, wanted: str) -> None:
-    assert rows_of(tmp_path, TYPE, wanted, kind) == 2
+@pytest.mark.parametrize("text", [TYPE, TYPE.lower()])
+def test_letters_that_are_found(tmp_path: Path, kind: FileFormat, text: str) -> None:
+    assert rows_of(tmp_path, text, text, kind) == 2
+
+
+@pytest.mark.parametrize(("written", "wanted"), OTHERS)
+def test_hive_finds_fields_of_parquet_by_any_letters(
+    tmp_path: Path, written: str, wanted: str
+) -> None:
+    assert rows_of(tmp_path, written, wanted, FileFormat.PARQUET) == 2
