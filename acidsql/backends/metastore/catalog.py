@@ -113,13 +113,20 @@ class MetastoreCatalog(MetastoreViews, WithoutStatistics):
             note(before, there)
             note(struct, table.constraints)
 
+        def of_now(current: Struct) -> Sequence[Constraint]:
+            return there if current.sd.cols == before.sd.cols else table.constraints
+
         def put_back_with_constraints() -> None:
+            if takes_note:
+                with self._definition_locked(name):
+                    current = self._require(name)
+                    note(current, of_now(current))
+                    self._alter(name, current)
             set_constraints(name, kept)
             try:
                 self._put_back(name, before, cascade)
             finally:  # a server makes no type narrower
-                is_back = self._require(name).sd.cols == before.sd.cols
-                set_constraints(name, there if is_back else table.constraints)
+                set_constraints(name, of_now(self._require(name)))
                 if takes_note:
                     with self._definition_locked(name):
                         self._alter_without_note(name, self._require(name))

@@ -424,6 +424,37 @@ def test_a_process_that_dies_while_it_changes_a_column_leaves_a_note(
     assert set(other.table(T).constraints) == set(wanted.constraints)
 
 
+@pytest.mark.parametrize("changes", range(10))
+def test_a_process_that_dies_while_it_takes_a_change_back_leaves_a_note(
+    metastore: Open, changes: int
+) -> None:
+    server = Dying()
+
+    def commit(request: Any) -> None:
+        if request.txnid == 1:
+            server.left = changes
+            raise hms.TxnAbortedException(message="Transaction txnid:1 already aborted")
+
+    handlers = {**server.handlers, "heartbeat": lambda _: None, "commit_txn": commit}
+    _, store = metastore(**handlers)
+    store.create_table(replace(TABLE, constraints=(UNIQUE, CHECK)))
+    before = store.table(T)
+    check = replace(CHECK, columns=("key", "k"), text="key > 1 OR k = 2")
+    key = replace(TABLE.columns[0], name="key")
+    named = (replace(UNIQUE, columns=("key",)), check)
+    new = replace(before, columns=(key,), constraints=named)
+    with pytest.raises(TxnAbortedError), store.committing(TxnId(1)):
+        store.alter_table(new)
+    server.left = None
+    _, other = metastore(**handlers)
+    found = other.table(T)
+    wanted = before if found.columns == before.columns else new
+    assert set(found.constraints) == set(wanted.constraints)
+    other.forget_statistics(T, ())
+    assert "acidsql.constraints" not in (server.tables.table.parameters or {})
+    assert set(other.table(T).constraints) == set(wanted.constraints)
+
+
 def test_a_constraint_that_a_hive_adds_to_what_was_left_undone_stays(metastore: Open) -> None:
     server = Dying()
     _, store = metastore(**server.handlers)
