@@ -26,7 +26,7 @@ from acidsql.layout.dir_names import (
 from acidsql.layout.listing import ListedFile
 from acidsql.model.ids import WriteId
 from acidsql.model.problem import Problem, ProblemKind
-from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.model.snapshot import Range, ValidWriteIdList
 from acidsql.model.table import FileFormat, TableKind
 
 _HARMLESS = frozenset({"_SUCCESS"})
@@ -67,10 +67,20 @@ def name_problems(
         yield from _directory(name, sorted(held, key=lambda f: f.path), names)
 
 
+def _bounds(directory: BaseDir | DeltaDir) -> tuple[WriteId, WriteId]:
+    """The lowest and the highest write id in the directory's name."""
+    high = highest_write_id(directory)
+    return high if isinstance(directory, BaseDir) else directory.min_write_id, high
+
+
+def _is_aborted(directory: BaseDir | DeltaDir, names: Names) -> bool:
+    """Whether no write id of the directory was committed."""
+    return names.write_ids.range_valid(*_bounds(directory)) is Range.NONE
+
+
 def _is_unfinished(directory: BaseDir | DeltaDir, names: Names) -> bool:
     """Whether a writer may still be at work in this directory."""
-    high = highest_write_id(directory)
-    low = high if isinstance(directory, BaseDir) else directory.min_write_id
+    low, high = _bounds(directory)
     began_later = names.write_ids.high_watermark < high <= names.highest
     return began_later or any(low <= w <= high for w in names.write_ids.open)
 
@@ -148,7 +158,9 @@ def _file(directory: BaseDir | DeltaDir, file: ListedFile, names: Names) -> Iter
         return
     if bucket is not None and bucket.name != name:
         yield Problem(name, ProblemKind.UNPADDED_NAME, f"readers look for {bucket.name}")
-    yield from _empty(name, file, names)
+    # A Hive that streams, one transaction at a time, leaves an empty file where it aborts.
+    if not _is_aborted(directory, names):
+        yield from _empty(name, file, names)
 
 
 def _empty(path: str, file: ListedFile, names: Names) -> Iterator[Problem]:

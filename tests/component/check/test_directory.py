@@ -16,6 +16,7 @@ from acidsql.check.directory import check_directories
 from acidsql.check.names import Names, name_problems
 from acidsql.layout.listing import ListedFile
 from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.problem import ProblemKind
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import FileFormat, Table, TableKind
 from acidsql.orc import writer as orc_writer
@@ -140,6 +141,16 @@ def test_an_insert_of_no_rows_may_have_no_bytes() -> None:
     """So both Hives write it into insert-only tables, Hive 3 into deltas too."""
     for empty in ("base_0000003/000000_0=0", "delta_0000003_0000003_0000/000000_0=0"):
         assert named([empty], TableKind.INSERT_ONLY) == []
+
+
+def test_a_transaction_that_was_aborted_has_lost_nothing() -> None:
+    """A Hive that streams one transaction at a time leaves the file empty until it goes on."""
+    files = [ListedFile("delta_0000003_0000003/bucket_00000", 0)]
+    for aborted in (frozenset({WriteId(3)}), frozenset[WriteId]()):
+        write_ids = ValidWriteIdList("t", WriteId(5), aborted=aborted)
+        names = Names(TableKind.FULL_ACID, write_ids, WriteId(5))
+        kinds = [p.kind for p in name_problems(files, [], names)]
+        assert kinds == ([] if aborted else [ProblemKind.EMPTY_FILE])
 
 
 @pytest.mark.parametrize("kind", [TableKind.PLAIN, TableKind.INSERT_ONLY])
