@@ -13,6 +13,7 @@ from acidsql.errors import CorruptFileError
 from acidsql.layout.arrow import Array
 from acidsql.model.problem import ProblemKind
 from acidsql.model.row_id import RowId
+from acidsql.orc.damage import naming
 from acidsql.orc.footer import ACID_VERSION, JULIAN, KEY_INDEX, STATS
 from acidsql.orc.keys import Flags, Longs, RowIds, longs
 from acidsql.orc.reader import OrcInput, require_acid
@@ -27,6 +28,7 @@ from acidsql.orc.statistics import (
     merged,
     read_statistics,
 )
+from acidsql.orc.stripe import read_stripe_footer
 from acidsql.orc.writer import ACID_FORMAT_VERSION
 
 _NamedStatistics = tuple[str, ColumnStatistics | None]
@@ -113,6 +115,7 @@ class _FileCheck:
                 f'stripe {number} of file "{self.opened.path}" has {batch.num_rows} rows, not '
                 f"{self.opened.tail.stripes[number].rows}"
             )
+        self._compare_streams(number)
         self._compare_statistics(number, batch)
         events = self._events(batch)
         self._order(events.row_ids)
@@ -165,6 +168,14 @@ class _FileCheck:
             ProblemKind.UNSORTED, "a row id does not exceed the one before", wrong, row_ids
         )
         self.last = row_ids[len(row_ids) - 1]
+
+    def _compare_streams(self, number: int) -> None:
+        tail = self.opened.tail
+        stripe = tail.stripes[number]
+        with naming(self.opened.path):
+            reason = read_stripe_footer(self.source, tail, stripe).contradiction(stripe)
+        if reason is not None:
+            self.found.add(ProblemKind.WRONG_FOOTER, f"of stripe {number}, {reason}")
 
     def _compare_statistics(self, number: int, batch: pa.RecordBatch) -> None:
         tail = self.opened.tail

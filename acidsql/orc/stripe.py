@@ -54,6 +54,20 @@ class StripeFooter:
         """A column's stream of one kind, or None."""
         return next((s for s in self.streams if (s.kind, s.column) == (kind, column)), None)
 
+    def contradiction(self, stripe: Stripe) -> str | None:
+        """Why streams may not stand where readers look for them, or None.
+
+        Java's reader looks for the data behind all streams of the index, pyarrow behind all streams
+        that stand before it in the footer.
+        """
+        index = sum(s.length for s in self.streams if is_index(s.kind))
+        data = sum(s.length for s in self.streams) - index
+        if index != stripe.index_length:
+            return f"the streams of the index have {index} bytes, not {stripe.index_length}"
+        if data != stripe.data_length:
+            return f"the streams of the data have {data} bytes, not {stripe.data_length}"
+        return None
+
     def is_version_2(self, column: int) -> bool:
         """Whether the column's numbers are in the second version of run length encoding."""
         return number_in(dict(fields(self.encodings[column])), 1) == DIRECT_V2

@@ -39,6 +39,12 @@ TABLES = {
 }
 CODECS = ("none", "zlib", "snappy")
 KINDS = list(product(TABLES, CODECS))
+MISPLACED = "of stripe 0, the streams of"
+"""What CHECK TABLE says of a stripe whose data Java's reader takes from another place.
+
+The reader does not see the end of such data: it counts down from there through all numbers of 32
+bits, again and again, which takes hours.
+"""
 Row = tuple[Any, ...]
 RIGHT, ERROR, FOUND, WITHIN = "right rows", "an error", "CHECK TABLE", "within the statistics"
 
@@ -141,6 +147,8 @@ def outcome(session: Session, victims: Victims, seed: int) -> str:
     try:
         file.write_bytes(mutated(whole, r))
         problems = session.execute(f"CHECK TABLE {chosen.name}").fetchall()
+        if any(detail.startswith(MISPLACED) for *_, detail in problems):
+            return FOUND
         try:
             found = rows_of(session, chosen.name)
         except AcidSqlError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -303,6 +304,23 @@ def test_a_damaged_file(
     assert kind in kinds
     assert set(kinds) <= {kind, "wrong statement id"}
     assert detail in (None, kinds[kind])
+
+
+def test_a_stream_of_no_kind(place: Path, of: Table) -> None:
+    """pyarrow passes over the stream. Java's reader takes all data from behind the right place."""
+    path = directory(place / "delta_0000001_0000001_0000") / "bucket_00000"
+    with EventWriter(str(path), COLUMNS, "none") as writer:
+        writer.write_inserts(rows([1, 2, 3]), WriteId(1), P0)
+    kind, unknown, column = b"\x08\x06", b"\x28\x06", b"\x10\x03"
+    content = path.read_bytes()
+    assert content.count(kind + column) == 1
+    [stripe] = read_tail(str(path)).stripes
+    path.write_bytes(content.replace(kind + column, unknown + column))
+    [(_, problem, detail)] = found(of)
+    assert problem == "wrong footer"
+    assert re.fullmatch(
+        rf"of stripe 0, the streams of the index have \d+ bytes, not {stripe.index_length}", detail
+    )
 
 
 def test_the_keys_are_missing(place: Path, of: Table, monkeypatch: pytest.MonkeyPatch) -> None:
