@@ -504,8 +504,8 @@ RULES = [
         "VACUUM goes by overwrites that every open transaction sees.",
         "counts overwrites that are committed by now",
         "background/vacuum.py",
-        "TxnId(oldest - 1), aborted=frozenset(t for t in aborted if t < oldest)",
-        "self._scope.txns.valid_txns().high_watermark, aborted=aborted",
+        "TxnId(oldest - 1), aborted=frozenset(t for t in valid.aborted if t < oldest)",
+        "valid.high_watermark, aborted=valid.aborted",
         "component/background/test_vacuum.py::test_what_an_open_reader_may_read_stays",
     ),
     BrokenRule(

@@ -143,6 +143,27 @@ def test_a_reader_without_vectors(
         spark.conf.unset("spark.sql.orc.enableVectorizedReader")
 
 
+@pytest.mark.parametrize("writes", [1, 3])
+def test_conditions_come_before_other_columns_are_got(
+    session: Session, spark: Any, writes: int
+) -> None:
+    """Spark gets all columns of a row first if a part of its condition is there twice."""
+    session.execute(
+        f"CREATE TABLE t (k int, v decimal(15, 2)) CLUSTERED BY (k) INTO 4 BUCKETS {ORC}"
+    )
+    for _ in range(writes):
+        session.execute("INSERT INTO t SELECT id, id FROM range(1000)")
+    session.execute("DELETE FROM t WHERE k % 10 = 3")
+    with session.execute("SELECT k FROM t WHERE v < 20 AND v > 10") as result:
+        plan = result.df._jdf.queryExecution().optimizedPlan()
+    while plan.nodeName() != "Filter":
+        plan = plan.children().apply(0)
+    parts = spark._jvm.org.apache.spark.sql.catalyst.expressions.EquivalentExpressions(False)
+    assert "invoke" in plan.condition().toString()
+    parts.addExprTree(plan.condition(), getattr(parts, "addExprTree$default$2")())
+    assert parts.getCommonSubexpressions().isEmpty()
+
+
 def test_more_deletes_than_the_driver_holds(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,7 +129,9 @@ class RowBitmap:
         place = calls.expression(f"cast({at} | ({in_page}) as int)", {_PAGE: page_at})
         words = calls.broadcast(calls.array_data(self.words.view(np.int64)), ARRAY_DATA)
         word = calls.method(words, "getLong", "Long", place)
-        in_word = f"cast(coalesce({_ROW}, 0) & {(1 << WORD_BITS) - 1} as int)"
+        # No part of the condition is there twice. Spark would compute it once, and to that end get
+        # all columns of a row before it looks at the query's own conditions (FilterExec).
+        in_word = f"cast(coalesce({_ROW} & {(1 << WORD_BITS) - 1}, 0) as int)"
         is_unset = f"(shiftright({_WORD}, {in_word}) & 1) = 0"
         return calls.column(calls.expression(is_unset, {_WORD: word}))
 
