@@ -19,7 +19,7 @@ from acidsql.layout.dir_names import (
     parse_directory,
 )
 from acidsql.layout.listing import may_be_streamed
-from acidsql.model.ids import WriteId
+from acidsql.model.ids import NO_TXN, WriteId
 from acidsql.model.predicate import membership
 from acidsql.model.snapshot import Range
 from acidsql.ports.catalog import Catalog
@@ -56,8 +56,8 @@ def refuse_stale_partitions(
 def _stale(location: str, snapshot: TableSnapshot, own: WriteId, storage: Storage) -> str | None:
     """A directory in the location whose rows readers would see beside the statement's own."""
     directories = map(parse_directory, storage.list_directories(location))
-    others = [d for d in directories if d and not lowest_write_id(d) <= own <= highest_write_id(d)]
-    emptied = _emptied(location, others, snapshot, storage)
+    others = [d for d in directories if d and not _is_own(d, own)]
+    emptied = _emptied(location, others, snapshot, own, storage)
     for found in others:
         low, high = lowest_write_id(found), highest_write_id(found)
         if high <= emptied:
@@ -71,18 +71,31 @@ def _stale(location: str, snapshot: TableSnapshot, own: WriteId, storage: Storag
     return None
 
 
+def _is_own(directory: BaseDir | DeltaDir, own: WriteId) -> bool:
+    """Whether the directory is that of the statement, or of its batch."""
+    if isinstance(directory, BaseDir):
+        return directory.write_id == own
+    return directory.min_write_id <= own <= directory.max_write_id
+
+
 def _emptied(
     location: str,
     directories: Sequence[BaseDir | DeltaDir],
     snapshot: TableSnapshot,
+    own: WriteId,
     storage: Storage,
 ) -> WriteId:
     """The write id up to which a base without rows hides all rows; 0 if there is no such base.
 
     With hive.acid.droppartition.usebase, a DROP PARTITION of Hive 4 leaves one. Its cleaner removes
-    what the base hides.
+    what the base hides. A base above ``own`` would hide the statement's rows, too. One of a
+    compaction may be that of an aborted transaction.
     """
-    bases = [d for d in directories if isinstance(d, BaseDir)]
+    bases = [
+        d
+        for d in directories
+        if isinstance(d, BaseDir) and d.write_id < own and d.visibility_id == NO_TXN
+    ]
     for base in sorted(bases, key=highest_write_id, reverse=True):
         files = storage.list_files(f"{location}/{base.name}")
         # Hive does not see a base without any file.

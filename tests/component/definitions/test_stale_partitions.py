@@ -11,6 +11,7 @@ from acidsql.errors import AnalysisError
 from acidsql.model.names import TableName
 from acidsql.model.problem import ProblemKind
 from acidsql.session.session import Session
+from acidsql.streaming import StreamingConnection
 from tests.checks import check_table
 
 T = TableName("default", "t")
@@ -58,3 +59,33 @@ def test_a_base_that_hides_nothing(session: Session, place: Path, base: int) -> 
     with pytest.raises(AnalysisError, match="has rows already"):
         session.execute("INSERT INTO t VALUES (9, 1)")
     assert rows(session) == [(3, 2)]
+
+
+def test_a_base_of_an_aborted_compaction_hides_nothing(session: Session, place: Path) -> None:
+    drop_as_hive_does(session, place, 3)
+    (place / "base_0000003").rename(place / "base_0000003_v0000099")
+    with pytest.raises(AnalysisError, match="has rows already"):
+        session.execute("INSERT INTO t VALUES (9, 1)")
+    assert rows(session) == [(3, 2)]
+
+
+@pytest.mark.parametrize("is_cleaned", [False, True])
+def test_a_base_that_would_hide_the_new_rows(
+    session: Session, place: Path, is_cleaned: bool
+) -> None:
+    """A stream took its write ids before Hive dropped the partition."""
+    builder = StreamingConnection.builder().table("t").transaction_batch_size(3)
+    with builder.connect(session) as stream:
+        stream.begin_transaction()
+        stream.write({"a": 5, "p": 2})
+        stream.commit_transaction()
+        session.execute("INSERT INTO t VALUES (6, 2)")
+        drop_as_hive_does(session, place, 8)
+        for delta in place.glob("delta_*") if is_cleaned else ():
+            shutil.rmtree(delta)
+        stream.begin_transaction()
+        stream.write({"a": 9, "p": 1})
+        with pytest.raises(AnalysisError, match="has rows already"):
+            stream.commit_transaction()
+    session.execute("INSERT INTO t VALUES (9, 1)")
+    assert rows(session) == [(3, 2), (5, 2), (6, 2), (9, 1)]
