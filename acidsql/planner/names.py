@@ -311,10 +311,19 @@ def with_short_names(fragment: Fragment, names: Names) -> Fragment:
     """The fragment, in which the long names of tables of the current database are to be shortened.
 
     What else has the name of such a table belongs to no database. A name that is of no column may
-    be that of a field.
+    be that of a field, and ``db.t.*`` the star of a struct.
     """
-    own = [(long.start, long.end) for long in fragment.long_names if _is_of_own(long, names)]
-    return replace(fragment, qualifiers=(*fragment.qualifiers, *own)) if own else fragment
+    if not fragment.long_names:
+        return fragment
+    own = {long.end: long.start for long in fragment.long_names if _is_of_own(long, names)}
+    others = {long.end for long in fragment.long_names} - own.keys()
+    stars = tuple(star for star in fragment.stars if star.start not in others)
+    return replace(
+        fragment,
+        qualifiers=(*fragment.qualifiers, *((start, end) for end, start in own.items())),
+        stars=stars,
+        shows_columns=fragment.shows_columns or len(stars) < len(fragment.stars),
+    )
 
 
 def _is_of_own(long: LongName, names: Names) -> bool:
