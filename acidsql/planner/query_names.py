@@ -119,7 +119,8 @@ class _Query:
             if len(sources) != 1:
                 return _UNKNOWN  # the fields of a struct
         found = [columns for source in sources for columns in self._of_source(source)]
-        is_whole = not any(star.args.values())
+        may_be_struct = isinstance(item, exp.Column) and len(item.parts) > 2
+        is_whole = not any(star.args.values()) and not may_be_struct
         return found if is_whole and not merges_columns(select) else [_joined(found)]
 
     def _of_source(self, node: exp.Expr) -> Sequence[_Columns]:

@@ -57,6 +57,7 @@ def test_columns_that_the_text_names(text: str, count: int, named: tuple[bool | 
         ("SELECT u.*, 'b', v.*, 'd' FROM u, v", 7, (True, True, False, True, True, True, False)),
         ("SELECT *, 1, w.* FROM u, w", 5, (True, True, None, None, None)),
         ("SELECT v.*, 'a', w.* FROM v, w", 6, (True, True, True, False, True, True)),
+        ("SELECT s.v.*, 'b' FROM v", 3, (True, True, False)),
         (
             "WITH u AS (SELECT 1) SELECT u.*, 'b', v.* FROM u, v",
             5,
