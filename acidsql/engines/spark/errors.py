@@ -293,7 +293,7 @@ def value_name(number: int, value: object) -> str:
 
     A long value is cut.
     """
-    return f"__acidsql_value{number} {' '.join(str(value).split())[:_SHOWN_OF_VALUE]}"
+    return f"__acidsql_value{number} {' '.join(str(value).splitlines())[:_SHOWN_OF_VALUE]}"
 
 
 def is_gone(error: BaseException) -> bool:
