@@ -9,6 +9,7 @@ from functools import partial
 
 from acidsql.errors import StorageError
 from acidsql.execution.places import Neighbours, reason_to_keep
+from acidsql.execution.result import count_text
 from acidsql.execution.scope import Scope
 from acidsql.layout.foreign import foreign_files, without
 from acidsql.model.names import TableName
@@ -103,4 +104,5 @@ def _remove_place(place: OwnPlace, table: Table, storage: Storage) -> list[str]:
         storage.remove(OwnPath(place.location, path))
     more = ", …" if len(foreign) > _SHOWN_MAX else ""
     shown = ", ".join(foreign[:_SHOWN_MAX])
-    return [f"{place.location} stays with {len(foreign)} files of others: {shown}{more}"]
+    count = count_text(len(foreign), "file")
+    return [f"{place.location} stays with {count} of others: {shown}{more}"]

@@ -264,6 +264,15 @@ def test_files_of_others_stay_where_a_user_said_a_table_lies(
     assert session.execute("SHOW TABLES").fetchall() == []
 
 
+def test_one_file_of_others_stays(session: Session, tmp_path: Path) -> None:
+    place = tmp_path / "mine"
+    stored, properties = ACID.split(" TBL")
+    session.execute(f"CREATE TABLE t (k int) {stored} LOCATION '{place}' TBL{properties}")
+    (place / "thesis.txt").write_text("dear")
+    message = session.execute("DROP TABLE t").message
+    assert message == f"OK\n{place} stays with 1 file of others: thesis.txt"
+
+
 def test_a_directory_of_nothing_but_a_table_goes(session: Session, tmp_path: Path) -> None:
     for number, kind in enumerate((ACID, "STORED AS PARQUET", TEXT)):
         stored, _, properties = kind.partition(" TBL")
