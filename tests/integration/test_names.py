@@ -62,3 +62,18 @@ def test_names_that_texts_of_ours_might_have(session: Session, name: str) -> Non
     assert (merged.rows_updated, merged.rows_inserted) == (428, 72)
     assert session.execute("SELECT count(*), sum(v) FROM t").fetchall() == [(3071, 572)]
     assert session.execute("CHECK TABLE t").fetchall() == []
+
+
+def test_names_that_orc_takes_for_none(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its reader matches such columns by position, also if it is asked for some of them only."""
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
+    session.execute(
+        "CREATE TABLE t (`_col0` int, `_col1` string, `_col2` int)"
+        " STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO t SELECT id, concat('v', id), -id FROM range(5)")
+    found = session.execute("SELECT `_col1` FROM t WHERE `_col2` = -3").fetchall()
+    assert found == [("v3",)]
+    session.execute("UPDATE t SET `_col1` = 'u' WHERE `_col2` = -4")
+    found = session.execute("SELECT `_col1` FROM t ORDER BY `_col0`").fetchall()
+    assert found == [("v0",), ("v1",), ("v2",), ("v3",), ("u",)]

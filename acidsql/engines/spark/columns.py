@@ -128,6 +128,14 @@ def has_back_quote(columns: Iterable[Column]) -> bool:
     )
 
 
+def has_no_names(columns: Iterable[Column]) -> bool:
+    """Whether ORC's reader takes the names for none, and matches columns of events by position.
+
+    With columns left out it would take the wrong ones.
+    """
+    return all(column.name.startswith("_col") for column in columns)
+
+
 def _field_names(kind: ColumnType) -> Iterator[str]:
     for inner in walk_types(kind):
         if isinstance(inner, StructType):

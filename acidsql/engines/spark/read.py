@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection, select_files
-from acidsql.engines.spark.columns import has_back_quote, remembering_types, seen_columns
+from acidsql.engines.spark.columns import (
+    has_back_quote,
+    has_no_names,
+    remembering_types,
+    seen_columns,
+)
 from acidsql.engines.spark.deletes import DELETING, with_deleting, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.kept import Kept
@@ -106,6 +111,7 @@ def scan_table(
     partitions = prune_partitions(table, snapshot.partitions, request.predicates)
     kinds = [c.type for c in table.columns]
     misread = shifts_times(spark, kinds) or has_back_quote(table.columns)
+    misread = misread or has_no_names(table.columns)
     tails = misread or has_days(kinds) or not table.is_unchanged
     selection = select_files(snapshot, partitions, txns, storage, tails=tails)
     if not selection.inserts:
