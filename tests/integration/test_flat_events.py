@@ -18,6 +18,7 @@ from pyarrow import orc
 import acidsql
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark import deletes, flat_events, small_files
+from acidsql.engines.spark.gateway import java_classes
 from acidsql.errors import ExecutionError
 from acidsql.model.ids import BucketId, WriteId
 from acidsql.orc.footer import FOOTER_STATISTICS, encode, footer_and_postscript, read_tail
@@ -252,6 +253,61 @@ def test_the_file_systems_of_the_session_are_used(spark: Any, session: Session) 
     files = jvm.acidsql.FlatEvents()
     files.initialize(jvm.java.net.URI("file:///"), conf)
     assert files.getRawFileSystem().getClass().getName() == LOCAL
+
+
+def test_the_data_of_a_stripe_is_asked_for_at_once(
+    spark: Any, session: Session, file_of_t: Path, tmp_path: Path
+) -> None:
+    """An object store reads many ranges at once faster than one after the other."""
+    java = java_classes(spark)
+    assert java is not None
+    loader = flat_events._submit_loader(java)
+    jar = tmp_path / "counting.jar"
+    flat_events._write_jar(jar, flat_events._compiled(java, loader, COUNTING))
+    loader.addURL(java("java.net.URI").create(jar.as_uri()).toURL())
+    spark.conf.set("fs.file.impl", "tests.Counting")
+    spark.conf.set("fs.file.impl.disable.cache", "true")
+    try:
+        assert reads_flat(session, "SELECT k FROM t WHERE k > 0")
+        assert session.execute("SELECT k FROM t").fetchall() == [(1,)]
+    finally:
+        spark.conf.unset("fs.file.impl")
+        spark.conf.unset("fs.file.impl.disable.cache")
+    assert loader.loadClass("tests.Counting").getField("COUNT").get(None) == 1
+    assert file_of_t.exists()
+
+
+COUNTING = """
+package tests;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntFunction;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+
+public final class Counting extends RawLocalFileSystem {
+  public static final AtomicInteger COUNT = new AtomicInteger();
+
+  public FSDataInputStream open(Path path, int bufferSize) throws IOException {
+    return new Stream(super.open(path, bufferSize));
+  }
+
+  private static final class Stream extends FSDataInputStream {
+    Stream(InputStream in) {
+      super(in);
+    }
+
+    public void readVectored(List ranges, IntFunction allocate) throws IOException {
+      COUNT.incrementAndGet();
+      super.readVectored(ranges, allocate);
+    }
+  }
+}
+"""
 
 
 @pytest.mark.usefixtures("new_context")

@@ -5,7 +5,9 @@ import java.io.IOException;
 import java.net.URI;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.function.IntFunction;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSInputStream;
@@ -237,6 +239,11 @@ public final class FlatEvents extends FilterFileSystem {
         }
         done += count;
       }
+    }
+
+    /** Has the file system read many ranges in its own way, as ORC asks for the data of stripes. */
+    public void readVectored(List ranges, IntFunction allocate) throws IOException {
+      this.file().readVectored(ranges, allocate);
     }
 
     public int read(byte[] buffer, int offset, int length) throws IOException {

@@ -122,7 +122,8 @@ def _add(java: JavaClasses, context: SparkContext) -> bool:
             _log.info("no class can be added to this Spark: %s", _OTHERWISE)
             return False
         jar = Path(context._temp_dir) / f"acidsql-{uuid.uuid4().hex}.jar"
-        _write_jar(jar, _compiled(java, loader))
+        source = resources.files(__package__).joinpath(_SOURCE).read_text(encoding="utf-8")
+        _write_jar(jar, _compiled(java, loader, source))
         loader.addURL(java("java.net.URI").create(jar.as_uri()).toURL())
         loader.loadClass(_CLASS)
         if not runs_in_process(context.master):
@@ -146,11 +147,11 @@ def _submit_loader(java: JavaClasses) -> Any:
     return found
 
 
-def _compiled(java: JavaClasses, loader: Any) -> dict[str, bytes]:
-    """The code of the class and of those within it, by name."""
+def _compiled(java: JavaClasses, loader: Any, source: str) -> dict[str, bytes]:
+    """The code of the source's class and of those within it, by name."""
     compiler = java(_COMPILER)()
     compiler.setParentClassLoader(loader)
-    compiler.cook(resources.files(__package__).joinpath(_SOURCE).read_text(encoding="utf-8"))
+    compiler.cook(source)
     return dict(compiler.getBytecodes())
 
 
