@@ -255,6 +255,26 @@ def test_the_file_systems_of_the_session_are_used(spark: Any, session: Session) 
     assert files.getRawFileSystem().getClass().getName() == LOCAL
 
 
+def test_a_file_system_that_opens_files_of_others(
+    spark: Any, file_of_t: Path, session: Session
+) -> None:
+    """It has the files as they are, also if the scan names FlatEvents for both schemes."""
+    assert reads_flat(session, "SELECT k FROM t")
+    files = [selected(), selected(path="viewfs://c/d/f")]
+    options = flat_events.flat_options(spark, files)
+    assert options is not None
+    link = {"fs.viewfs.mounttable.c.link./d": file_of_t.parent.as_uri()}
+    jvm = spark._jvm
+    conf = jvm.org.apache.hadoop.conf.Configuration()
+    for key, value in {**options, **link, "acidsql.read": os.urandom(8).hex()}.items():
+        conf.set(key, value)
+    files = jvm.acidsql.FlatEvents()
+    files.initialize(jvm.java.net.URI("viewfs://c/"), conf)
+    path = jvm.org.apache.hadoop.fs.Path(f"viewfs://c/d/{file_of_t.name}")
+    found = files.getRawFileSystem().getFileStatus(path)
+    assert found.getLen() == file_of_t.stat().st_size
+
+
 def test_the_data_of_a_stripe_is_asked_for_at_once(
     spark: Any, session: Session, file_of_t: Path, tmp_path: Path
 ) -> None:

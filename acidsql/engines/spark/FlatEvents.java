@@ -88,14 +88,24 @@ public final class FlatEvents extends FilterFileSystem {
     synchronized (BELOW) {
       FileSystem found = (FileSystem) BELOW.get(key);
       if (found == null) {
-        Configuration own = new Configuration(conf);
-        restore(own, "fs." + uri.getScheme() + ".impl");
-        restore(own, "fs." + uri.getScheme() + ".impl.disable.cache");
-        found = FileSystem.get(uri, own);
+        found = FileSystem.get(uri, withoutThis(conf));
         BELOW.put(key, found);
       }
       return found;
     }
+  }
+
+  /** The settings of the session. A viewfs opens by them the files of all schemes. */
+  private static Configuration withoutThis(Configuration conf) {
+    Configuration own = new Configuration(conf);
+    for (Object found : conf.getValByRegex("^fs\\..*\\.impl$").entrySet()) {
+      Map.Entry setting = (Map.Entry) found;
+      if (FlatEvents.class.getName().equals(setting.getValue())) {
+        restore(own, (String) setting.getKey());
+        restore(own, setting.getKey() + ".disable.cache");
+      }
+    }
+    return own;
   }
 
   /** Gives a setting the value back that it had before this class was named in it. */
