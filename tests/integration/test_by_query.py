@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow.orc as pa_orc
 import pytest
@@ -39,3 +40,24 @@ def test_rows_are_read_and_changed(
         session.run_cleaner()
         assert session.execute("SELECT row__id, * FROM t ORDER BY id").fetchall() == after
         assert session.execute("CHECK TABLE t").fetchall() == []
+
+
+def test_frames_of_a_session_to_which_letters_count(
+    session: Session, spark: Any, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark plans them by the session's own rules, and finds no row ids by their usual names."""
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
+    monkeypatch.setattr("acidsql.engines.spark.flat_events.FLAT_BYTES_MIN", 1 << 40)
+    session.execute(
+        "CREATE TABLE t (id int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO t SELECT id FROM range(20)")
+    session.execute("DELETE FROM t WHERE id IN (3, 4, 17)")
+    for file in warehouse.rglob("bucket_*"):
+        write_by_query(file, pa_orc.ORCFile(str(file)).read())
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with session.execute("SELECT id FROM t") as result:
+            assert result.df.count() == 17
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")

@@ -22,6 +22,7 @@ from acidsql.engines.spark.places import FILE
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.scans import Scans
 from acidsql.engines.spark.select import select
+from acidsql.engines.spark.settings import is_case_sensitive
 from acidsql.engines.spark.timestamps import has_days, shifts_times
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import quote_identifier as quote
@@ -112,7 +113,8 @@ def scan_table(
     kinds = [c.type for c in table.columns]
     misread = shifts_times(spark, kinds) or has_back_quote(table.columns)
     misread = misread or has_no_names(table.columns)
-    tails = misread or has_days(kinds) or not table.is_unchanged
+    by_case = is_case_sensitive(spark)
+    tails = misread or by_case or has_days(kinds) or not table.is_unchanged
     selection = select_files(snapshot, partitions, txns, storage, tails=tails)
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
@@ -127,7 +129,7 @@ def scan_table(
     reader = NumberedRows(
         table.columns, snapshot.write_ids, storage, match_by_position, names_files=request.file_name
     )
-    scans = Scans(scan, reader, misread=misread)
+    scans = Scans(scan, reader, misread=misread, by_case=by_case)
     small, files = scans.of_small(selection.inserts, kept.contents if request.small_files else None)
     events = union([*small, *scans.of_others(files)], places)
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)

@@ -19,12 +19,14 @@ from acidsql.orc.statistics import may_hold_skipped_days
 class Scans:
     """Which reader reads which file of a table.
 
-    ``misread`` says that Spark's reader would change values of any file.
+    ``misread`` says that Spark's reader would change values of any file, and ``by_case`` that it
+    would not find event columns with names in small letters, by the session's own rules.
     """
 
     scan: EventScan
     reader: NumberedRows
     misread: bool
+    by_case: bool = False
 
     def of_small(
         self, files: Sequence[SelectedFile], contents: FileContents | None
@@ -48,8 +50,7 @@ class Scans:
         misread: list[SelectedFile] = []
         found: list[SelectedFile] = []
         for file in files:
-            is_misread = file.tail is not None and may_hold_skipped_days(file.tail, file.path)
-            (misread if is_misread else found).append(file)
+            (misread if self._is_misread(file) else found).append(file)
         if not found:
             return [], misread
         if self._have_own_schema(found):
@@ -59,6 +60,12 @@ class Scans:
             self._table, found, by_position=self.reader.by_position, row_ids=self.scan.row_ids
         )
         return groups, [*rest, *misread]
+
+    def _is_misread(self, file: SelectedFile) -> bool:
+        """Whether Spark's reader would change values of the file, or find no row ids in it."""
+        if file.tail is None:
+            return False
+        return (self.by_case and file.tail.by_query) or may_hold_skipped_days(file.tail, file.path)
 
     def _have_own_schema(self, files: Sequence[SelectedFile]) -> bool:
         """Whether Spark finds the table's columns in the files by their names."""

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _Key = TypeVar("_Key")
 
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
+
 ANALYSIS: Mapping[str, str] = {
     "spark.sql.variable.substitute": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
-    "spark.sql.caseSensitive": "false",
+    _CASE_SENSITIVE: "false",
     "spark.sql.legacy.charVarcharAsString": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
 }
@@ -315,9 +317,21 @@ _turns = _Turns()
 
 def is_ansi(spark: SparkSession) -> bool:
     """Whether the session's own rules are those of ANSI, whatever blocks hold now."""
+    return _is_on(spark, _ANSI)
+
+
+def is_case_sensitive(spark: SparkSession) -> bool:
+    """Whether T and t are two names by the session's own rules, whatever blocks hold now.
+
+    Frames that are handed out are planned by these rules.
+    """
+    return _is_on(spark, _CASE_SENSITIVE)
+
+
+def _is_on(spark: SparkSession, key: str) -> bool:
     with _guard:
-        own, _ = _held.get((id(spark), _ANSI), (spark.conf.get(_ANSI, None), 0))
-    return _is(spark, _ANSI, own, "true")
+        own, _ = _held.get((id(spark), key), (spark.conf.get(key, None), 0))
+    return _is(spark, key, own, "true")
 
 
 def _value(wanted: Wanted, before: str | None) -> str | None:
