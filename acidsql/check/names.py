@@ -19,6 +19,7 @@ from acidsql.layout.dir_names import (
     highest_write_id,
     is_hidden,
     lies_hidden,
+    named_write_ids,
     parse_bucket_file,
     parse_directory,
     parse_original_file,
@@ -67,20 +68,14 @@ def name_problems(
         yield from _directory(name, sorted(held, key=lambda f: f.path), names)
 
 
-def _bounds(directory: BaseDir | DeltaDir) -> tuple[WriteId, WriteId]:
-    """The lowest and the highest write id in the directory's name."""
-    high = highest_write_id(directory)
-    return high if isinstance(directory, BaseDir) else directory.min_write_id, high
-
-
 def _is_aborted(directory: BaseDir | DeltaDir, names: Names) -> bool:
     """Whether no write id of the directory was committed."""
-    return names.write_ids.range_valid(*_bounds(directory)) is Range.NONE
+    return names.write_ids.range_valid(*named_write_ids(directory)) is Range.NONE
 
 
 def _is_unfinished(directory: BaseDir | DeltaDir, names: Names) -> bool:
     """Whether a writer may still be at work in this directory."""
-    low, high = _bounds(directory)
+    low, high = named_write_ids(directory)
     began_later = names.write_ids.high_watermark < high <= names.highest
     return began_later or any(low <= w <= high for w in names.write_ids.open)
 

@@ -16,6 +16,7 @@ from acidsql.layout.dir_names import (
     highest_write_id,
     lies_hidden,
     lowest_write_id,
+    named_write_ids,
     parse_directory,
 )
 from acidsql.layout.listing import may_be_streamed
@@ -73,9 +74,8 @@ def _stale(location: str, snapshot: TableSnapshot, own: WriteId, storage: Storag
 
 def _is_own(directory: BaseDir | DeltaDir, own: WriteId) -> bool:
     """Whether the directory is that of the statement, or of its batch."""
-    if isinstance(directory, BaseDir):
-        return directory.write_id == own
-    return directory.min_write_id <= own <= directory.max_write_id
+    low, high = named_write_ids(directory)
+    return low <= own <= high
 
 
 def _emptied(

@@ -168,6 +168,17 @@ def lowest_write_id(directory: BaseDir | DeltaDir) -> WriteId:
     return WriteId(0) if isinstance(directory, BaseDir) else directory.min_write_id
 
 
+def named_write_ids(directory: BaseDir | DeltaDir) -> tuple[WriteId, WriteId]:
+    """The lowest and the highest write id in the directory's name.
+
+    >>> named_write_ids(BaseDir(WriteId(7))), named_write_ids(DeltaDir(WriteId(3), WriteId(5)))
+    ((7, 7), (3, 5))
+    """
+    if isinstance(directory, BaseDir):
+        return directory.write_id, directory.write_id
+    return directory.min_write_id, directory.max_write_id
+
+
 def impossible_number(directory: BaseDir | DeltaDir) -> str | None:
     """The number in the directory's name that no writer can have used, in words, or None.
 
