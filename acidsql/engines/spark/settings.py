@@ -331,7 +331,8 @@ def is_case_sensitive(spark: SparkSession) -> bool:
 def _is_on(spark: SparkSession, key: str) -> bool:
     with _guard:
         own, _ = _held.get((id(spark), key), (spark.conf.get(key, None), 0))
-    return _is(spark, key, own, "true")
+    # Spark takes TRUE and True, too, and hands them out as they are.
+    return _is(spark, key, own and own.strip().lower(), "true")
 
 
 def _value(wanted: Wanted, before: str | None) -> str | None:

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from acidsql.engines.spark.options import SparkOptions
-from acidsql.engines.spark.settings import configured
+from acidsql.engines.spark.settings import configured, is_ansi, is_case_sensitive
 from acidsql.errors import ConfigError
 from tests.unit.engines.spark.test_configured import Conf, Spark
 
@@ -108,3 +108,10 @@ def test_what_could_load_code_comes_to_no_spark(key: str) -> None:
     assert options.give(key, "x", None) is not None
     options.apply(running)
     assert running.conf.values == {}
+
+
+@pytest.mark.parametrize(("text", "is_on"), [("true", True), ("TRUE", True), ("False", False)])
+def test_a_session_s_own_rules_in_any_letters(text: str, is_on: bool) -> None:
+    """Spark hands a setting out as it was given."""
+    running = spark(ansi_enabled=text, caseSensitive=text)
+    assert (is_ansi(running), is_case_sensitive(running)) == (is_on, is_on)
