@@ -114,7 +114,13 @@ _VALUE_CLASSES = frozenset(
 )
 """What Java throws over a pattern or a format that cannot be right, and Spark passes on."""
 SOURCE_CHANGED = "the rows of the source changed while the statement read them"
-"""What acidsql has Spark raise. It is no fault of a value."""
+NO_EVENT_COLUMN = "Spark finds no value of a file's event column"
+_RAISED = {
+    SOURCE_CHANGED: "Run the statement again.",
+    NO_EVENT_COLUMN: "A frame needs the spark.sql.caseSensitive that it was made under. CHECK TABLE"
+    " tells whether a file is damaged.",
+}
+"""What acidsql has Spark raise that is no fault of a value, with hints."""
 
 _INTERNAL = re.compile(r"\b(?:__acidsql_|_pyspark_|__path\b|__c\d)")
 """Names in Spark's messages that no user has written."""
@@ -368,8 +374,8 @@ def _of_value(chain: Sequence[Cause]) -> AcidSqlError | None:
         return None
     fact = first_line(value.message)
     raised = fact.removeprefix("[USER_RAISED_EXCEPTION] ")
-    if raised == SOURCE_CHANGED:
-        return ExecutionError(raised, hint="Run the statement again.")
+    if raised in _RAISED:
+        return ExecutionError(raised, hint=_RAISED[raised])
     violation = ConstraintViolationError(raised)
     return InvalidValueError(fact) if violation.constraint is None else violation
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from acidsql.engines.spark.errors import NO_EVENT_COLUMN
 from acidsql.model.names import quote_identifier as quote
+from acidsql.model.names import string_literal as literal
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.orc.schema import (
     BUCKET,
@@ -44,7 +46,7 @@ def is_visible(write_ids: ValidWriteIdList) -> str:
 
     Wrapped, so that Spark does not push it down.
     """
-    current = "coalesce(currentTransaction, -1)"
+    current = _required(CURRENT_TRANSACTION)
     seen = f"{current} <= {write_ids.high_watermark}"
     hidden = ", ".join(map(str, write_ids.exceptions))
     return f"{seen} and {current} not in ({hidden})" if hidden else seen
@@ -92,8 +94,17 @@ def operation_is(operation: int, leaf: str, columns: Mapping[str, str]) -> str:
     wrapped. It holds for each event if operation is not among the columns that are read.
     """
     found, *others = (quote(columns[name]) for name in KEY_COLUMNS)
-    missing = -1 if columns[OPERATION] == OPERATION else operation
+    is_read = columns[OPERATION] == OPERATION
+    value = _required(OPERATION) if is_read else f"coalesce({found}, {operation})"
     return (
-        f"(coalesce({found}, {missing}) = {operation}"
+        f"({value} = {operation}"
         f" or {found} < -1 and ({' | '.join(others)}) > 0 and {leaf} is null)"
     )
+
+
+def _required(name: str) -> str:
+    """The value of an event column. It is an error where Spark reads NULL.
+
+    Spark does so if a file has no such column, and events would be left out or seen too early.
+    """
+    return f"coalesce({name}, cast(raise_error({literal(NO_EVENT_COLUMN)}) as {TYPES[name]}))"
