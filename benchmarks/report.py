@@ -21,6 +21,7 @@ LABELS = {
     "q1": "q1",
     "full": "full scan",
     "point": "point query",
+    "part": "the rows of one part",
     "delete": "DELETE of 1 %",
     "delete:q6": "q6 after the DELETE",
     "delete:q1": "q1 after the DELETE",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-READS = ("q6", "q1", "full", "point")
+READS = ("q6", "q1", "full", "point", "part")
 MERGE_ROWS = {"merge_two": 2, "merge": 60_000, "merge_delete": 60_000, "merge_million": 1_000_000}
 UPDATES = ("update", "update_row", "update_tenth", "update_all")
 DELETES = ("delete", "delete_half")
@@ -60,6 +60,11 @@ class Workload:
         """One row in the middle of the table; TPC-H uses the order keys 0 to 7 of every 32."""
         return f"l_orderkey = {32 * round(93_750 * self.scale) + 7} AND l_linenumber = 1"
 
+    @property
+    def part(self) -> str:
+        """Some thirty rows, scattered: the table is sorted by other columns."""
+        return f"l_partkey = {round(100_000 * self.scale)}"
+
     def where(self, step: str) -> str:
         conditions = {
             "delete": "l_orderkey % 100 = 8",
@@ -72,7 +77,12 @@ class Workload:
         return conditions[step]
 
     def query(self, kind: str, table: str) -> str:
-        queries = {"q6": Q6, "q1": Q1, "point": f"SELECT * FROM {{table}} WHERE {self.point}"}
+        queries = {
+            "q6": Q6,
+            "q1": Q1,
+            "point": f"SELECT * FROM {{table}} WHERE {self.point}",
+            "part": f"SELECT * FROM {{table}} WHERE {self.part} ORDER BY {', '.join(KEYS)}",
+        }
         return queries[kind].format(table=table).strip()
 
     def statement(self, step: str, table: str) -> str:

@@ -94,7 +94,7 @@ def reader_of_small_files(request: pytest.FixtureRequest) -> None:
         monkeypatch = request.getfixturevalue("monkeypatch")
         monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
         if turn == 3:
-            monkeypatch.setattr("acidsql.engines.spark.flat_events.FLAT_BYTES_MIN", 0)
+            monkeypatch.setattr("acidsql.engines.spark.event_format.FLAT_BYTES_MIN", 0)
 
 
 @pytest.fixture(scope="session")

@@ -47,7 +47,7 @@ def test_frames_of_a_session_to_which_letters_count(
 ) -> None:
     """Spark plans them by the session's own rules, and finds no row ids by their usual names."""
     monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
-    monkeypatch.setattr("acidsql.engines.spark.flat_events.FLAT_BYTES_MIN", 1 << 40)
+    monkeypatch.setattr("acidsql.engines.spark.event_format.FLAT_BYTES_MIN", 1 << 40)
     session.execute(
         "CREATE TABLE t (id int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
     )
@@ -61,3 +61,27 @@ def test_frames_of_a_session_to_which_letters_count(
             assert result.df.count() == 17
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
+
+
+@pytest.mark.parametrize("most", [0, 1 << 20], ids=["Spark reads deletes", "driver reads deletes"])
+def test_a_frame_that_spark_reads_by_other_rules_than_it_was_made_by(
+    session: Session, spark: Any, warehouse: Path, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark would find no row ids, and deleted rows would be back."""
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
+    monkeypatch.setattr("acidsql.engines.spark.event_format.FLAT_BYTES_MIN", 1 << 40)
+    monkeypatch.setattr("acidsql.engines.spark.deletes.BROADCAST_BYTES_MAX", most)
+    session.execute(
+        "CREATE TABLE t (id int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO t SELECT id FROM range(20)")
+    session.execute("DELETE FROM t WHERE id IN (3, 4, 17)")
+    for file in warehouse.rglob("bucket_*"):
+        write_by_query(file, pa_orc.ORCFile(str(file)).read())
+    with session.execute("SELECT id FROM t") as result:
+        spark.conf.set("spark.sql.caseSensitive", "true")
+        try:
+            with pytest.raises(Exception, match="no value of a file's event column"):
+                result.df.count()
+        finally:
+            spark.conf.unset("spark.sql.caseSensitive")

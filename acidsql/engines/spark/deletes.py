@@ -28,6 +28,7 @@ from acidsql.engines.spark.event_files import (
     event_schema,
     is_visible,
     operation_is,
+    required,
 )
 from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.kept import Filter, Kept
@@ -38,7 +39,7 @@ from acidsql.engines.spark.relation import read_files
 from acidsql.engines.spark.row_bitmap import RowBitmap
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
-from acidsql.orc.schema import DELETE, ROW_ID_COLUMNS
+from acidsql.orc.schema import CURRENT_TRANSACTION, DELETE, ROW_ID_COLUMNS
 from acidsql.ports.engine import TableSnapshot
 from acidsql.ports.storage import Storage
 
@@ -141,8 +142,8 @@ def _every_delete(spark: SparkSession, selection: Selection, snapshot: TableSnap
     """The row ids that the visible delete events name, with the write ids that deleted them."""
     return _delete_events(spark, snapshot, selection.deletes).selectExpr(
         f"{PARTITION} as __d{PARTITION}",
-        *(f"{n} as __d_{n}" for n in ROW_ID_COLUMNS),
-        f"currentTransaction as {DELETING}",
+        *(f"{required(n)} as __d_{n}" for n in ROW_ID_COLUMNS),
+        f"{required(CURRENT_TRANSACTION)} as {DELETING}",
     )
 
 

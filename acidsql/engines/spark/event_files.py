@@ -46,7 +46,7 @@ def is_visible(write_ids: ValidWriteIdList) -> str:
 
     Wrapped, so that Spark does not push it down.
     """
-    current = _required(CURRENT_TRANSACTION)
+    current = required(CURRENT_TRANSACTION)
     seen = f"{current} <= {write_ids.high_watermark}"
     hidden = ", ".join(map(str, write_ids.exceptions))
     return f"{seen} and {current} not in ({hidden})" if hidden else seen
@@ -91,18 +91,21 @@ def operation_is(operation: int, leaf: str, columns: Mapping[str, str]) -> str:
     Spark's reader can read ACID files only if the scan needs all six columns. So the condition
     mentions each of them, and one leaf of ``row``, in a part that no event reaches. Spark must not
     push the condition down, because that would overwrite the search argument. So its first part is
-    wrapped. It holds for each event if operation is not among the columns that are read.
+    wrapped. It holds for each event if operation is not among the columns that are read. It is an
+    error if Spark does not find the columns of row ids that it is to read.
     """
     found, *others = (quote(columns[name]) for name in KEY_COLUMNS)
     is_read = columns[OPERATION] == OPERATION
-    value = _required(OPERATION) if is_read else f"coalesce({found}, {operation})"
+    value = required(OPERATION) if is_read else f"coalesce({found}, {operation})"
+    has_ids = columns[ORIGINAL_TRANSACTION] == ORIGINAL_TRANSACTION
+    numbered = f" and {required(ORIGINAL_TRANSACTION)} >= 0" if has_ids else ""
     return (
-        f"({value} = {operation}"
+        f"({value} = {operation}{numbered}"
         f" or {found} < -1 and ({' | '.join(others)}) > 0 and {leaf} is null)"
     )
 
 
-def _required(name: str) -> str:
+def required(name: str) -> str:
     """The value of an event column. It is an error where Spark reads NULL.
 
     Spark does so if a file has no such column, and events would be left out or seen too early.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.columns import cut_texts, unpushed
@@ -17,10 +16,10 @@ from acidsql.engines.spark.event_files import (
     is_visible,
     operation_is,
 )
-from acidsql.engines.spark.flat_events import flat_name, flat_options, flat_schema
+from acidsql.engines.spark.event_format import event_format, flat_name, flat_schema
 from acidsql.engines.spark.groups import FileColumn, FileGroup
 from acidsql.engines.spark.places import with_places
-from acidsql.engines.spark.relation import read_files
+from acidsql.engines.spark.relation import read_files, read_in_format
 from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.select import below_offset, select, select_where
 from acidsql.engines.spark.timestamps import storage_type
@@ -46,8 +45,6 @@ _OPTIONS = {
     "orc.proleptic.gregorian.default": "true",  # Hive 3 writes such days without saying so
     "orc.force.positional.evolution": "false",  # names are the files' own, see groups.py
 }
-
-_NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 _ANY_TASKS = 1 << 20
 """More tasks than any scan has. A coalesce to so many leaves each task what it has."""
@@ -107,8 +104,7 @@ class EventScan:
         """The insert events of a group, without those of hidden write ids."""
         if group.schema.plain:
             return self._plain(group)
-        opening = flat_options(self.spark, group.files)
-        return self._nested(group) if opening is None else self._flat(group, opening)
+        return self._flat(group) or self._nested(group)
 
     def _nested(self, group: FileGroup) -> Events:
         """The events, whose columns Spark reads as fields of ``row``."""
@@ -126,13 +122,18 @@ class EventScan:
         ids = tuple(quote(names[name]) for name in ROW_ID_COLUMNS)
         return self._inserts(group, scan, values, ids, [operation_is(INSERT, leaf, names)])
 
-    def _flat(self, group: FileGroup, opening: Mapping[str, str]) -> Events:
-        """The events, whose columns Spark reads as columns of their own, with these options."""
-        group = group.renamed(flat_name)
-        found = group.schema.columns
+    def _flat(self, group: FileGroup) -> Events | None:
+        """The events, whose columns Spark reads in a format of ours; None where it cannot."""
+        file_format = event_format(self.spark, group.files)
+        if file_format is None:
+            return None
+        found = group.renamed(flat_name).schema.columns
         fields = [f"{quote(c.name)} {storage_type(c.type)}" for c in found if c is not None]
         schema = flat_schema(fields, row_ids=self.row_ids, write_ids=group.is_filtered)
-        scan = self._reader(group, schema, opening)
+        options, paths = self._options(group), _paths(group)
+        scan = read_in_format(self.spark, file_format, schema, options, paths)
+        if scan is None:
+            return None
         pairs = zip(self.snapshot.table.columns, found, strict=True)
         values = tuple(self._value(c, f, "") for c, f in pairs)
         return self._inserts(group, scan, values, ROW_ID_COLUMNS if self.row_ids else _NO_ID, [])
@@ -167,13 +168,12 @@ class EventScan:
         """The frame with its places; ``scan`` is the frame without conditions."""
         return with_places(self.spark, frame, self.places, scan, group.files)
 
-    def _reader(
-        self, group: FileGroup, schema: str, opening: Mapping[str, str] = _NO_OPTIONS
-    ) -> DataFrame:
+    def _reader(self, group: FileGroup, schema: str) -> DataFrame:
+        return read_files(self.spark, "orc", schema, self._options(group), _paths(group))
+
+    def _options(self, group: FileGroup) -> dict[str, str]:
         table, predicates = in_files(self.snapshot.table, self.predicates, group.schema.columns)
-        options = {**_OPTIONS, **search_argument(self.spark, table, predicates)}
-        paths = [f.path for f in group.files]
-        return read_files(self.spark, "orc", schema, options, paths, opening)
+        return {**_OPTIONS, **search_argument(self.spark, table, predicates)}
 
     def _value(self, column: Column, found: FileColumn | None, prefix: str) -> str:
         if found is None:
@@ -205,6 +205,10 @@ class EventScan:
             and (column.type.name in INTEGER_BITS or column.type.name == "date")
         ]
         return next(iter([n for n in used if n in cheap] or used or cheap or [there[0][1]]))
+
+
+def _paths(group: FileGroup) -> list[str]:
+    return [file.path for file in group.files]
 
 
 def in_files(

@@ -24,9 +24,9 @@ _NAMES = (
     " convert_timezone count crc32 date_add element_at get greatest if int java_method left map"
     " map_entries map_from_arrays map_keys map_values max min monotonically_increasing_id"
     " named_struct nullif octet_length raise_error replace row_number rpad rtrim shiftleft"
-    " shiftright shiftrightunsigned size spark_partition_id split struct substr transform"
-    " transform_keys transform_values trim try_to_binary unix_date unix_micros url_decode"
-    " xxhash64"
+    " shiftright shiftrightunsigned size spark_partition_id split struct substr timestamp_micros"
+    " transform transform_keys transform_values trim try_to_binary unix_date unix_micros"
+    " url_decode xxhash64"
 )
 OWN_FUNCTIONS = frozenset({*_OPERATORS.split(), *_NAMES.split()})
 """The names that our SQL calls, and operators: PySpark's columns have them looked up as well."""

@@ -32,7 +32,7 @@ _ROW_BY_ROW = ("Project", "Filter", "Union")
 _IN_MEMORY = ("InMemoryRelation", "LocalRelation")
 """The classes of nodes of a plan: those that make a row of one row, and those that hold rows."""
 
-_FORMATS = ("OrcFileFormat", "ParquetFileFormat")
+_FORMATS = ("OrcFileFormat", "ParquetFileFormat", "EventFormat")
 """The ends of the names of formats whose readers read some columns without the others."""
 
 

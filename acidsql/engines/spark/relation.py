@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from acidsql.engines.spark.errors import snapshot_expired
@@ -41,7 +40,6 @@ def read_files(
     schema: str,
     options: Mapping[str, str],
     paths: Sequence[str],
-    opening: Mapping[str, str] = MappingProxyType({}),
 ) -> DataFrame:
     """The rows of the files, read by Spark's reader of the format.
 
@@ -49,40 +47,59 @@ def read_files(
     those of each frame that is equal to the cached one. But the files may be others: a path comes
     again after DROP TABLE, or after an INSERT OVERWRITE of a plain table.
 
-    ``opening`` are options for those who open the files alone, not for those who list them.
-
     SnapshotExpiredError if a file is not there, StorageError if Spark passes over its name,
     ConfigError if it cannot find the name in its locale.
     """
-    own = uuid.uuid4().hex
-    # Spark looks up more than 32 paths in a job with a task for each. A task takes 2 milliseconds,
-    # and a look at a local path a tenth of one, so the driver looks at all local paths.
-    by_spark = len(paths) <= _LISTED_BY_DRIVER or any(map(is_remote, paths))
-    with nullcontext() if by_spark else configured(spark, _LISTED_IN_A_JOB, _NEVER):
+    given = {**options, _READ: uuid.uuid4().hex}
+    with _listed_by_driver(spark, paths):
         frame = by_gateway(
             spark,
-            lambda java: _of_relation(java, spark, kind, schema, options, own, paths, opening),
+            lambda java: _of_relation(java, spark, java(_FORMATS[kind])(), schema, given, paths),
             "Spark looks up each path by itself",
         )
         if frame is None:
-            given = {**options, **opening, _READ: own}
             reader = spark.read.format(kind).schema(schema).options(**given)
             frame = reader.load(literal_paths(paths))
             _require_all(paths, len(frame.inputFiles()))
         return frame
 
 
+def read_in_format(
+    spark: SparkSession,
+    file_format: Any,
+    schema: str,
+    options: Mapping[str, str],
+    paths: Sequence[str],
+) -> DataFrame | None:
+    """As `read_files`, for a format of ours in the JVM; None where there is no gateway."""
+    given = {**options, _READ: uuid.uuid4().hex}
+    with _listed_by_driver(spark, paths):
+        return by_gateway(
+            spark,
+            lambda java: _of_relation(java, spark, file_format, schema, given, paths),
+            "the format is not used",
+        )
+
+
+def _listed_by_driver(spark: SparkSession, paths: Sequence[str]) -> AbstractContextManager[None]:
+    """While this lasts, the driver looks up all paths if they are local.
+
+    Spark looks up more than 32 paths in a job with a task for each. A task takes 2 milliseconds,
+    and a look at a local path a tenth of one.
+    """
+    by_spark = len(paths) <= _LISTED_BY_DRIVER or any(map(is_remote, paths))
+    return nullcontext() if by_spark else configured(spark, _LISTED_IN_A_JOB, _NEVER)
+
+
 def _of_relation(
     java: JavaClasses,
     spark: SparkSession,
-    kind: Kind,
+    file_format: Any,
     schema: str,
     options: Mapping[str, str],
-    own: str,
     paths: Sequence[str],
-    opening: Mapping[str, str],
 ) -> DataFrame:
-    """The frame of a relation that is put together here. ``own`` makes it differ from others.
+    """The frame of a relation that is put together here.
 
     Spark's DataFrameReader makes the same one, and takes twice as long: it looks for patterns in
     the paths, looks up each file twice, and copies Hadoop's configuration for it.
@@ -91,14 +108,12 @@ def _of_relation(
 
     session = spark._jsparkSession
     none = java("scala.Option").empty()
-    given = _scala_map(java, tuple(options.items())).updated(_READ, own)
+    *shared, (last, own) = options.items()
+    given = _scala_map(java, tuple(shared)).updated(last, own)
     no_cache = getattr(java(f"{_SOURCES}.NoopCache$"), "MODULE$")
     index = java(f"{_SOURCES}.InMemoryFileIndex")(
         session, _java_paths(java, paths), given, none, no_cache, none, none
     )
-    opened = given
-    for key, value in opening.items():
-        opened = opened.updated(key, value)
     found = index.allFiles().size()
     if found < len(paths):
         _require_letters(java, paths)
@@ -108,8 +123,8 @@ def _of_relation(
         java("org.apache.spark.sql.types.StructType")(),
         _java_schema(java, schema),
         none,
-        java(_FORMATS[kind])(),
-        opened,
+        file_format,
+        given,
         session,
     )
     return DataFrame(session.baseRelationToDataFrame(relation), spark)

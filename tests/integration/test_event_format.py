@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,12 +18,9 @@ from pyarrow import orc
 
 import acidsql
 from acidsql.engines.selection import SelectedFile
-from acidsql.engines.spark import deletes, flat_events, small_files
-from acidsql.engines.spark.gateway import java_classes
+from acidsql.engines.spark import deletes, event_format, small_files
 from acidsql.errors import ExecutionError
 from acidsql.model.ids import BucketId, WriteId
-from acidsql.orc.footer import FOOTER_STATISTICS, encode, footer_and_postscript, read_tail
-from acidsql.orc.protobuf import fields
 from acidsql.orc.writer import EventWriter
 from acidsql.session.session import Session
 from tests.integration.test_cluster import cluster
@@ -30,22 +28,20 @@ from tests.integration.test_small_files import TYPES, insert_each_type
 from tests.unit.orc.events import P0, columns, id_batch
 
 ORC = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
-CODECS = ("none", "snappy", "zlib", "lz4", "zstd")
 MERGED = {"delta_0000001_0000003", "delta_0000002_0000004"}
-LOCAL = "org.apache.hadoop.fs.RawLocalFileSystem"
 
 
 @pytest.fixture(autouse=True)
 def reader_of_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark reads all files here, and event files flat unless a test says otherwise."""
     monkeypatch.setattr(small_files, "FILE_BYTES_MAX", 0)
-    monkeypatch.setattr(flat_events, "FLAT_BYTES_MIN", 0)
+    monkeypatch.setattr(event_format, "FLAT_BYTES_MIN", 0)
 
 
 @pytest.fixture
 def new_context(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if no scan had made the class yet."""
-    monkeypatch.setattr(flat_events, "_known", WeakKeyDictionary())
+    monkeypatch.setattr(event_format, "_known", WeakKeyDictionary())
 
 
 def reads_flat(session: Session, query: str) -> bool:
@@ -60,7 +56,7 @@ def both_ways(session: Session, query: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert reads_flat(session, query)
     found = session.execute(query).fetchall()
     with monkeypatch.context() as patch:
-        patch.setattr(flat_events, "FLAT_BYTES_MIN", sys.maxsize)
+        patch.setattr(event_format, "FLAT_BYTES_MIN", sys.maxsize)
         assert not reads_flat(session, query)
         nested = session.execute(query).fetchall()
     assert sorted(map(repr, found)) == sorted(map(repr, nested))
@@ -75,6 +71,92 @@ def test_values_of_each_type(session: Session, monkeypatch: pytest.MonkeyPatch) 
     assert tuple(one[0]) == (1, P0, 0)
     assert [v is None for v in one[1:]] == [False] * (1 + len(TYPES))
     assert two[1:] == (2, *[None] * len(TYPES))
+
+
+DIGITS = {18: 9, 19: 9, 38: 20, 5: 0, 7: 7}
+"""Precisions of decimals, and their scales."""
+
+
+def test_decimals(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of up to 18 digits come as longs, but for those within other values."""
+    kinds = {f"d{p}": f"decimal({p}, {s})" for p, s in DIGITS.items()}
+    columns = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+    session.execute(f"CREATE TABLE t (k int, {columns}, a array<decimal(18, 9)>) {ORC}")
+    ends = [Decimal((n, (9,) * p, -s)) for n in (0, 1) for p, s in DIGITS.items()]
+    rows = [
+        (1, *ends[: len(DIGITS)], [ends[0], None]),
+        (2, *ends[len(DIGITS) :], [ends[5]]),
+        (3, *[Decimal(0)] * len(DIGITS), []),
+        (4, *[None] * len(DIGITS), None),
+        (5, *(Decimal(7).scaleb(-s) for s in DIGITS.values()), [Decimal("0.5")]),
+    ]
+    session.insert(
+        "t", pa.Table.from_pylist([dict(zip(["k", *kinds, "a"], r, strict=True)) for r in rows])
+    )
+    assert sorted(both_ways(session, "SELECT * FROM t WHERE k > 0", monkeypatch)) == rows
+    for name, p in zip(kinds, DIGITS, strict=True):
+        where = f"{name} = {ends[list(DIGITS).index(p)]}"
+        found = both_ways(session, f"SELECT max(k) FROM t WHERE k > 0 AND {where}", monkeypatch)
+        assert found == [(1,)]
+
+
+def test_values_of_older_types(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ORC converts what was written before a column's type was changed."""
+    session.execute(
+        f"CREATE TABLE t (k int, i int, f float, d decimal(10, 2), s decimal(10, 2)) {ORC}"
+    )
+    session.execute("INSERT INTO t VALUES (1, 2, 0.5, 12.25, -3.50), (2, NULL, NULL, NULL, NULL)")
+    for name, kind in (("i", "bigint"), ("f", "double"), ("d", "decimal(14, 4)"), ("s", "string")):
+        session.execute(f"ALTER TABLE t CHANGE COLUMN {name} {name} {kind}")
+    session.execute("ALTER TABLE t ADD COLUMNS (n decimal(9, 3))")
+    session.execute("INSERT INTO t VALUES (3, 1L << 40, 0.1D, 1.0001, 'x', 7.5)")
+    rows = sorted(both_ways(session, "SELECT * FROM t WHERE k > 0", monkeypatch))
+    assert rows == [
+        (1, 2, 0.5, Decimal("12.2500"), "-3.5", None),
+        (2, None, None, None, None, None),
+        (3, 1 << 40, 0.1, Decimal("1.0001"), "x", Decimal("7.500")),
+    ]
+
+
+def test_more_columns_than_spark_compiles_code_for(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then it wants rows, not batches."""
+    names = [f"c{n}" for n in range(120)]
+    columns = ", ".join(f"{n} {('string', 'decimal(9, 2)')[i % 2]}" for i, n in enumerate(names))
+    session.execute(f"CREATE TABLE t (k int, {columns}) {ORC}")
+    values = ", ".join(f"id + {n}" for n in range(120))
+    session.execute(f"INSERT INTO t SELECT id, {values} FROM range(3)")
+    session.execute("DELETE FROM t WHERE k = 1")
+    rows = sorted(both_ways(session, "SELECT * FROM t WHERE k >= 0", monkeypatch))
+    assert [row[:3] for row in rows] == [(k, str(k), k + 1) for k in (0, 2)]
+
+
+def test_a_file_of_several_stripes_and_tasks(
+    session: Session, spark: Any, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stripe is read once, and those are skipped that have no row of the condition."""
+    session.execute(f"CREATE TABLE t (k int, v string) {ORC}")
+    session.execute("INSERT INTO t VALUES (0, 'v')")
+    [path] = warehouse.glob("t/delta_*/bucket_*")
+    stripes = {"compression": "none", "stripe_bytes": 1 << 16}
+    with EventWriter(str(path), columns(k="int", v="string"), **stripes) as writer:
+        for start in range(0, 20000, 1000):
+            numbers = range(start, start + 1000)
+            texts = [hashlib.sha512(str(n).encode()).hexdigest() for n in numbers]
+            batch = pa.record_batch({"k": pa.array(numbers, pa.int32()), "v": texts})
+            writer.write_inserts(batch, WriteId(1), P0)
+    assert orc.ORCFile(path).nstripes > 4
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "100000")
+    try:
+        with session.execute("SELECT k FROM t WHERE k >= 0") as result:
+            assert result.df.rdd.getNumPartitions() > 2
+        query = "SELECT count(*), sum(k), min(v) IS NULL FROM t WHERE k >= 0"
+        assert both_ways(session, query, monkeypatch) == [(20000, sum(range(20000)), False)]
+        query = "SELECT k FROM t WHERE k BETWEEN 9990 AND 10010"
+        assert sorted(both_ways(session, query, monkeypatch)) == [(k,) for k in range(9990, 10011)]
+    finally:
+        spark.conf.unset("spark.sql.files.maxPartitionBytes")
 
 
 def test_columns_called_like_those_of_events(
@@ -112,24 +194,6 @@ def test_partitions_and_a_snapshot_that_hides_events(
     session.execute("UPDATE t SET v = 'u' WHERE k % 5 = 0")
     expected = [(k, "u" if k % 5 == 0 else f"v{k}", k % 2) for k in range(40)]
     assert sorted(both_ways(session, query, monkeypatch)) == expected
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_footers_of_several_chunks(
-    session: Session, warehouse: Path, codec: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The footer has the least and the greatest text of each column."""
-    session.execute(
-        f"CREATE TABLE t (k int, {', '.join(f'c{n} string' for n in range(150))}) {ORC[:-1]},"
-        f" 'orc.compress' = '{codec}')"
-    )
-    texts = ", ".join(f"repeat('{n} ', 250)" for n in range(150))
-    session.execute(f"INSERT INTO t SELECT id, {texts} FROM range(3)")
-    [path] = warehouse.glob("t/delta_*/bucket_*")
-    tail = read_tail(str(path))
-    assert len(tail.footer) > tail.block_size
-    rows = both_ways(session, "SELECT k, c0, c149 FROM t WHERE k > 0", monkeypatch)
-    assert sorted(rows) == [(k, "0 " * 250, "149 " * 250) for k in (1, 2)]
 
 
 def test_a_reader_without_vectors(
@@ -190,25 +254,8 @@ def test_an_event_without_a_row_is_an_error(session: Session, file_of_t: Path) -
     """The values of the others would come out in rows that they do not belong to."""
     with EventWriter(str(file_of_t), columns(k="int")) as writer:
         writer.write_deletes(id_batch([(1, P0, 0)]), WriteId(1))
-    with pytest.raises(ExecutionError, match=r"bucket_00000.* may have events without a row"):
+    with pytest.raises(ExecutionError, match=r"bucket_00000.* has events without a row"):
         session.execute("SELECT k FROM t").fetchall()
-
-
-@pytest.mark.parametrize("rows", [0, 3])
-def test_a_footer_without_statistics(session: Session, file_of_t: Path, rows: int) -> None:
-    """It says of no column whether it is null: only without rows none is."""
-    with EventWriter(str(file_of_t), columns(k="int")) as writer:
-        batch = pa.record_batch({"k": pa.array(range(rows), pa.int32())})
-        writer.write_inserts(batch, WriteId(1), P0)
-    tail = read_tail(str(file_of_t))
-    kept = [encode(n, v) for n, v in fields(tail.footer) if n != FOOTER_STATISTICS]
-    content = file_of_t.read_bytes()[: tail.footer_start]
-    file_of_t.write_bytes(content + footer_and_postscript(tail, b"".join(kept)))
-    if rows:
-        with pytest.raises(ExecutionError, match=r"bucket_00000.* may have events without a row"):
-            session.execute("SELECT k FROM t").fetchall()
-    else:
-        assert session.execute("SELECT k FROM t").fetchall() == []
 
 
 def test_a_file_of_plain_rows_is_an_error(session: Session, file_of_t: Path) -> None:
@@ -224,110 +271,11 @@ def selected(**values: Any) -> SelectedFile:
 
 def test_which_files_are_read_flat(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert flat_events.flat_options(spark, [selected()]) is not None
+    assert event_format.event_format(spark, [selected()]) is not None
     for other in (selected(only_inserts=False), selected(length=7)):
-        assert flat_events.flat_options(spark, [selected(), other]) is None
-    assert flat_events.flat_options(spark, [selected(size=1 << 20)] * 31) is None
-    assert flat_events.flat_options(spark, [selected(size=1 << 20)] * 32) is not None
-
-
-@pytest.mark.usefixtures("file_of_t")
-def test_the_file_systems_of_the_session_are_used(spark: Any, session: Session) -> None:
-    keys = {"fs.file.impl": LOCAL, "fs.file.impl.disable.cache": "true"}
-    for key, value in keys.items():
-        spark.conf.set(key, value)
-    try:
-        options = flat_events.flat_options(spark, [selected(), selected(path="s3a://b/f")])
-        assert session.execute("SELECT k FROM t").fetchall() == [(1,)]
-    finally:
-        for key in keys:
-            spark.conf.unset(key)
-    own = {"impl": "acidsql.FlatEvents", "impl.disable.cache": "true"}
-    there = {f"fs.{scheme}.{key}": own[key] for scheme in ("file", "s3a") for key in own}
-    before = {**keys, "fs.s3a.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
-    assert options == {**there, **{f"acidsql.{key}": value for key, value in before.items()}}
-    jvm = spark._jvm
-    conf = jvm.org.apache.hadoop.conf.Configuration()
-    for key, value in {**options, "acidsql.read": os.urandom(8).hex()}.items():
-        conf.set(key, value)
-    files = jvm.acidsql.FlatEvents()
-    files.initialize(jvm.java.net.URI("file:///"), conf)
-    assert files.getRawFileSystem().getClass().getName() == LOCAL
-
-
-def test_a_file_system_that_opens_files_of_others(
-    spark: Any, file_of_t: Path, session: Session
-) -> None:
-    """It has the files as they are, also if the scan names FlatEvents for both schemes."""
-    assert reads_flat(session, "SELECT k FROM t")
-    files = [selected(), selected(path="viewfs://c/d/f")]
-    options = flat_events.flat_options(spark, files)
-    assert options is not None
-    link = {"fs.viewfs.mounttable.c.link./d": file_of_t.parent.as_uri()}
-    jvm = spark._jvm
-    conf = jvm.org.apache.hadoop.conf.Configuration()
-    for key, value in {**options, **link, "acidsql.read": os.urandom(8).hex()}.items():
-        conf.set(key, value)
-    files = jvm.acidsql.FlatEvents()
-    files.initialize(jvm.java.net.URI("viewfs://c/"), conf)
-    path = jvm.org.apache.hadoop.fs.Path(f"viewfs://c/d/{file_of_t.name}")
-    found = files.getRawFileSystem().getFileStatus(path)
-    assert found.getLen() == file_of_t.stat().st_size
-
-
-def test_the_data_of_a_stripe_is_asked_for_at_once(
-    spark: Any, session: Session, file_of_t: Path, tmp_path: Path
-) -> None:
-    """An object store reads many ranges at once faster than one after the other."""
-    java = java_classes(spark)
-    assert java is not None
-    loader = flat_events._submit_loader(java)
-    jar = tmp_path / "counting.jar"
-    flat_events._write_jar(jar, flat_events._compiled(java, loader, COUNTING))
-    loader.addURL(java("java.net.URI").create(jar.as_uri()).toURL())
-    spark.conf.set("fs.file.impl", "tests.Counting")
-    spark.conf.set("fs.file.impl.disable.cache", "true")
-    try:
-        assert reads_flat(session, "SELECT k FROM t WHERE k > 0")
-        assert session.execute("SELECT k FROM t").fetchall() == [(1,)]
-    finally:
-        spark.conf.unset("fs.file.impl")
-        spark.conf.unset("fs.file.impl.disable.cache")
-    assert loader.loadClass("tests.Counting").getField("COUNT").get(None) == 1
-    assert file_of_t.exists()
-
-
-COUNTING = """
-package tests;
-
-import java.io.IOException;
-import java.io.InputStream;
-import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.IntFunction;
-import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RawLocalFileSystem;
-
-public final class Counting extends RawLocalFileSystem {
-  public static final AtomicInteger COUNT = new AtomicInteger();
-
-  public FSDataInputStream open(Path path, int bufferSize) throws IOException {
-    return new Stream(super.open(path, bufferSize));
-  }
-
-  private static final class Stream extends FSDataInputStream {
-    Stream(InputStream in) {
-      super(in);
-    }
-
-    public void readVectored(List ranges, IntFunction allocate) throws IOException {
-      COUNT.incrementAndGet();
-      super.readVectored(ranges, allocate);
-    }
-  }
-}
-"""
+        assert event_format.event_format(spark, [selected(), other]) is None
+    assert event_format.event_format(spark, [selected(size=1 << 20)] * 31) is None
+    assert event_format.event_format(spark, [selected(size=1 << 20)] * 32) is not None
 
 
 @pytest.mark.usefixtures("new_context")
@@ -335,13 +283,13 @@ public final class Counting extends RawLocalFileSystem {
 def test_a_spark_that_cannot_have_the_class(
     session: Session, file_of_t: Path, missing: str, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caplog.set_level(logging.INFO, flat_events.__name__)
+    caplog.set_level(logging.INFO, event_format.__name__)
     if missing == "class":
-        monkeypatch.setattr(flat_events, "_CLASS", "acidsql.Missing")
+        monkeypatch.setattr(event_format, "_CLASS", "acidsql.Missing")
     elif missing == "compiler":
-        monkeypatch.setattr(flat_events, "_COMPILER", "org.codehaus.Missing")
+        monkeypatch.setattr(event_format, "_COMPILER", "org.codehaus.Missing")
     else:
-        monkeypatch.setattr(flat_events, "_LOADER", "MissingClassLoader")
+        monkeypatch.setattr(event_format, "_LOADER", "MissingClassLoader")
     for _ in range(2):
         assert not reads_flat(session, "SELECT k FROM t WHERE k > 0")
         assert session.execute("SELECT k FROM t").fetchall() == [(1,)]
@@ -368,10 +316,10 @@ def test_executors_get_the_class(two_workers: str, tmp_path: Path) -> None:
 ON_A_CLUSTER = """
 import sys
 import acidsql
-from acidsql.engines.spark import deletes, flat_events, small_files
-from tests.integration.test_flat_events import ORC, reads_flat
+from acidsql.engines.spark import deletes, event_format, small_files
+from tests.integration.test_event_format import ORC, reads_flat
 
-flat_events.FLAT_BYTES_MIN = small_files.FILE_BYTES_MAX = 0
+event_format.FLAT_BYTES_MIN = small_files.FILE_BYTES_MAX = 0
 conf = {{
     "spark.master": "{url}", "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "1g", "spark.executor.memory": "700m",

@@ -1,0 +1,537 @@
+package acidsql;
+
+import java.io.IOException;
+import java.io.Serializable;
+import java.lang.reflect.Method;
+import java.util.Iterator;
+import java.util.List;
+import java.util.function.Consumer;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.ql.exec.vector.ColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.Decimal64ColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.LongColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.StructColumnVector;
+import org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch;
+import org.apache.hadoop.mapreduce.InputSplit;
+import org.apache.hadoop.mapreduce.RecordReader;
+import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.orc.OrcFile;
+import org.apache.orc.OrcFilterContext;
+import org.apache.orc.Reader;
+import org.apache.orc.TypeDescription;
+import org.apache.orc.mapred.OrcInputFormat;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.execution.datasources.FileFormat$;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.execution.datasources.RecordReaderIterator;
+import org.apache.spark.sql.execution.datasources.orc.OrcColumnVector;
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
+import org.apache.spark.sql.execution.datasources.orc.OrcUtils;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarArray;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.sql.vectorized.ColumnarMap;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.util.SerializableConfiguration;
+
+/**
+ * Reads insert events for Spark, whose columns are the event columns and the fields of `row`.
+ *
+ * <p>A field `a` is asked for as `row.a`. ORC's own reader decodes the files. Other than Spark's
+ * format of ORC files, this one hands the fields of `row` out as columns of their own, and decimals
+ * of up to 18 digits as longs.
+ *
+ * <p>A delete event, whose `row` is null, is an error.
+ *
+ * <p>Spark compiles this source by Janino, which knows no type arguments: hence the casts.
+ */
+public final class EventFormat extends OrcFileFormat {
+  private static final String[] EVENT_COLUMNS = {
+    "operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row"
+  };
+  private static final int ROW = 5;
+  private static final String FIELD = "row.";
+  private static final ColumnVector[] NONE = {};
+  private static final String VECTORS =
+      "org.apache.spark.sql.execution.datasources.orc.OrcColumnVectorUtils";
+
+  /** An error if this Spark lacks what the format finds by its name. */
+  public EventFormat() throws ReflectiveOperationException {
+    toSpark();
+  }
+
+  public scala.Function1 buildReaderWithPartitionValues(
+      SparkSession spark,
+      StructType dataSchema,
+      StructType partitionSchema,
+      StructType requiredSchema,
+      scala.collection.immutable.Seq filters,
+      scala.collection.immutable.Map options,
+      Configuration conf) {
+    SQLConf settings = SQLConf.get();
+    boolean inBatches = "true".equals(options.apply(FileFormat$.MODULE$.OPTION_RETURNING_BATCH()));
+    Broadcast shared =
+        new JavaSparkContext(spark.sparkContext()).broadcast(new SerializableConfiguration(conf));
+    return new Opening(
+        shared,
+        requiredSchema,
+        inBatches,
+        settings.caseSensitiveAnalysis(),
+        settings.orcVectorizedReaderBatchSize());
+  }
+
+  /** Spark's own vectors over those of ORC's reader. */
+  private static Method toSpark() throws ReflectiveOperationException {
+    Class[] parameters = {DataType.class, ColumnVector.class};
+    Method found = Class.forName(VECTORS).getDeclaredMethod("toOrcColumnVector", parameters);
+    found.setAccessible(true);
+    return found;
+  }
+
+  /** A file → the batches of its rows, or the rows. */
+  private static final class Opening extends scala.runtime.AbstractFunction1
+      implements Serializable {
+    private final Broadcast conf;
+    private final StructType schema;
+    private final boolean inBatches;
+    private final boolean isCaseSensitive;
+    private final int capacity;
+
+    Opening(
+        Broadcast conf,
+        StructType schema,
+        boolean inBatches,
+        boolean isCaseSensitive,
+        int capacity) {
+      this.conf = conf;
+      this.schema = schema;
+      this.inBatches = inBatches;
+      this.isCaseSensitive = isCaseSensitive;
+      this.capacity = capacity;
+    }
+
+    public Object apply(Object given) {
+      PartitionedFile file = (PartitionedFile) given;
+      try {
+        return this.open(file.toPath(), file.start(), file.length());
+      } catch (Exception e) {
+        Platform.throwException(e); // as it is: Spark tells a missing file by the class
+        return null;
+      }
+    }
+
+    private Object open(Path path, long start, long length)
+        throws IOException, ReflectiveOperationException {
+      Configuration conf = ((SerializableConfiguration) this.conf.value()).value();
+      OrcFile.ReaderOptions opening =
+          OrcFile.readerOptions(conf).filesystem(path.getFileSystem(conf));
+      Reader reader = OrcFile.createReader(path, opening);
+      TypeDescription file = reader.getSchema();
+      requireEvents(path, file);
+      TypeDescription wanted = this.wanted(file);
+      Reader.Options options = OrcInputFormat.buildOptions(conf, reader, start, length);
+      options.schema(wanted).include(this.included(wanted));
+      options.isSchemaEvolutionCaseAware(this.isCaseSensitive);
+      Events events = new Events(path, this.schema, file, wanted, this.capacity, this.inBatches);
+      events.open(reader, options);
+      RecordReaderIterator iterator = new RecordReaderIterator(events);
+      if (TaskContext.get() != null) {
+        TaskContext.get().addTaskCompletionListener(new Closing(iterator));
+      }
+      return iterator;
+    }
+
+    /** The event columns, and those fields of `row` that are asked for. */
+    private TypeDescription wanted(TypeDescription file) {
+      TypeDescription row = TypeDescription.createStruct();
+      StructField[] fields = this.schema.fields();
+      for (int i = 0; i < fields.length; i++) {
+        if (fields[i].name().startsWith(FIELD)) {
+          row.addField(
+              fields[i].name().substring(FIELD.length()),
+              TypeDescription.fromString(OrcUtils.getOrcSchemaString(fields[i].dataType())));
+        }
+      }
+      TypeDescription root = TypeDescription.createStruct();
+      for (int i = 0; i < ROW; i++) {
+        TypeDescription type = (TypeDescription) file.getChildren().get(i);
+        root.addField((String) file.getFieldNames().get(i), type.clone());
+      }
+      return root.addField((String) file.getFieldNames().get(ROW), row);
+    }
+
+    private boolean[] included(TypeDescription wanted) {
+      boolean[] included = new boolean[wanted.getMaximumId() + 1];
+      for (int id = 0; id < included.length; id++) {
+        included[id] = id == 0 || id > ROW || this.isAskedFor(id - 1);
+      }
+      return included;
+    }
+
+    private boolean isAskedFor(int eventColumn) {
+      StructField[] fields = this.schema.fields();
+      for (int i = 0; i < fields.length; i++) {
+        if (fields[i].name().equalsIgnoreCase(EVENT_COLUMNS[eventColumn])) {
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+
+  private static void requireEvents(Path path, TypeDescription schema) throws IOException {
+    List names = schema.getFieldNames();
+    boolean fits = names != null && names.size() == EVENT_COLUMNS.length;
+    for (int i = 0; fits && i < EVENT_COLUMNS.length; i++) {
+      fits = ((String) names.get(i)).equalsIgnoreCase(EVENT_COLUMNS[i]);
+    }
+    if (!fits) {
+      throw new IOException("file \"" + path + "\" is not an ACID file");
+    }
+  }
+
+  /** Closes a file when its task ends, however that is. */
+  private static final class Closing implements org.apache.spark.util.TaskCompletionListener {
+    private final RecordReaderIterator iterator;
+
+    Closing(RecordReaderIterator iterator) {
+      this.iterator = iterator;
+    }
+
+    public void onTaskCompletion(TaskContext context) {
+      this.iterator.close();
+    }
+  }
+
+  /** The events of a file, or of the stripes of one task. */
+  private static final class Events extends RecordReader {
+    private final Path path;
+    private final VectorizedRowBatch batch;
+    private final Row row;
+    private final TypeDescription kinds;
+    private final org.apache.spark.sql.vectorized.ColumnVector[] columns;
+    private final ColumnarBatch columnar;
+    private final UnsafeProjection projection;
+    private org.apache.orc.RecordReader rows;
+    private Iterator left;
+    private Object current;
+
+    Events(
+        Path path,
+        StructType schema,
+        TypeDescription file,
+        TypeDescription wanted,
+        int capacity,
+        boolean inBatches)
+        throws ReflectiveOperationException {
+      this.path = path;
+      TypeDescription fileRow = (TypeDescription) file.getChildren().get(ROW);
+      this.kinds = (TypeDescription) wanted.getChildren().get(ROW);
+      List kinds = this.kinds.getChildren();
+      ColumnVector[] fields = new ColumnVector[kinds.size()];
+      StructField[] asked = schema.fields();
+      this.columns = new org.apache.spark.sql.vectorized.ColumnVector[asked.length];
+      this.batch = new VectorizedRowBatch(EVENT_COLUMNS.length, capacity);
+      for (int i = 0; i < ROW; i++) {
+        this.batch.cols[i] = new LongColumnVector(capacity);
+      }
+      Method toSpark = toSpark();
+      int at = 0;
+      for (int i = 0; i < asked.length; i++) {
+        DataType type = asked[i].dataType();
+        if (asked[i].name().startsWith(FIELD)) {
+          TypeDescription kind = (TypeDescription) kinds.get(at);
+          boolean isLong =
+              isLongDecimal(kind, fileRow, asked[i].name().substring(FIELD.length()));
+          ColumnVector vector = vector(kind, capacity, isLong);
+          fields[at] = vector;
+          at++;
+          this.columns[i] =
+              isLong
+                  ? (org.apache.spark.sql.vectorized.ColumnVector)
+                      new LongDecimals(type, (Decimal64ColumnVector) vector)
+                  : spark(toSpark, type, vector);
+        } else {
+          this.columns[i] = spark(toSpark, type, this.batch.cols[eventColumn(asked[i].name())]);
+        }
+      }
+      this.row = new Row(capacity, fields);
+      this.batch.cols[ROW] = this.row;
+      this.columnar = new ColumnarBatch(this.columns);
+      this.projection = inBatches ? null : UnsafeProjection.create(schema);
+    }
+
+    private static org.apache.spark.sql.vectorized.ColumnVector spark(
+        Method toSpark, DataType type, ColumnVector vector) throws ReflectiveOperationException {
+      Object[] arguments = {type, vector};
+      return (org.apache.spark.sql.vectorized.ColumnVector) toSpark.invoke(null, arguments);
+    }
+
+    private static int eventColumn(String name) {
+      for (int i = 0; i < ROW; i++) {
+        if (EVENT_COLUMNS[i].equalsIgnoreCase(name)) {
+          return i;
+        }
+      }
+      throw new IllegalArgumentException("there is no event column \"" + name + "\"");
+    }
+
+    /** Whether the values are decimals of at most 18 digits in the file, and asked for as such. */
+    private static boolean isLongDecimal(TypeDescription kind, TypeDescription row, String name) {
+      int at = row.getFieldNames().indexOf(name);
+      return at >= 0
+          && kind.getCategory() == TypeDescription.Category.DECIMAL
+          && kind.getPrecision() <= TypeDescription.MAX_DECIMAL64_PRECISION
+          && kind.equals(row.getChildren().get(at), false);
+    }
+
+    private static ColumnVector vector(TypeDescription kind, int capacity, boolean isLong) {
+      TypeDescription parent = TypeDescription.createStruct().addField("", kind.clone());
+      TypeDescription.RowBatchVersion version =
+          isLong
+              ? TypeDescription.RowBatchVersion.USE_DECIMAL64
+              : TypeDescription.RowBatchVersion.ORIGINAL;
+      return parent.createRowBatch(version, capacity).cols[0];
+    }
+
+    /** Opens the file. The columns of conditions are read first, and others if a row may pass. */
+    void open(Reader reader, Reader.Options options) throws IOException {
+      TypeDescription row = (TypeDescription) reader.getSchema().getChildren().get(ROW);
+      BatchTest test =
+          BatchTest.of(options.getSearchArgument(), this.kinds, row.getFieldNames(), this.row.fields);
+      if (test != null && reader.getRowIndexStride() > 0) {
+        options.setRowFilter(quoted(test.columns), new Skipping(test, this.batch, this.row));
+      }
+      this.rows = reader.rows(options);
+    }
+
+    private static String[] quoted(String[] names) {
+      String[] quoted = new String[names.length];
+      for (int i = 0; i < names.length; i++) {
+        quoted[i] = "`" + names[i].replace("`", "``") + "`";
+      }
+      return quoted;
+    }
+
+    public void initialize(InputSplit split, TaskAttemptContext context) {}
+
+    public boolean nextKeyValue() throws IOException {
+      if (this.projection == null) {
+        this.current = this.columnar;
+        return this.nextBatch();
+      }
+      while (this.left == null || !this.left.hasNext()) {
+        if (!this.nextBatch()) {
+          return false;
+        }
+        this.left = this.columnar.rowIterator();
+      }
+      this.current = this.projection.apply((InternalRow) this.left.next());
+      return true;
+    }
+
+    private boolean nextBatch() throws IOException {
+      this.row.tested = NONE;
+      this.rows.nextBatch(this.batch);
+      int size = this.batch.size;
+      if (size == 0) {
+        return false;
+      }
+      this.requireRows(size);
+      this.columnar.setNumRows(size);
+      for (int i = 0; i < this.columns.length; i++) {
+        if (this.columns[i] instanceof OrcColumnVector) {
+          ((OrcColumnVector) this.columns[i]).setBatchSize(size);
+        } else {
+          ((LongDecimals) this.columns[i]).size = size;
+        }
+      }
+      return true;
+    }
+
+    private void requireRows(int size) throws IOException {
+      if (this.row.noNulls) {
+        return;
+      }
+      for (int i = 0; i < (this.row.isRepeating ? 1 : size); i++) {
+        if (this.row.isNull[i]) {
+          throw new IOException("file \"" + this.path + "\" has events without a row");
+        }
+      }
+    }
+
+    public Object getCurrentKey() {
+      return null;
+    }
+
+    public Object getCurrentValue() {
+      return this.current;
+    }
+
+    public float getProgress() throws IOException {
+      return this.rows.getProgress();
+    }
+
+    public void close() throws IOException {
+      this.columnar.close();
+      if (this.rows != null) {
+        this.rows.close();
+      }
+    }
+  }
+
+  /** Skips a batch that has no row for which the conditions may be true. */
+  private static final class Skipping implements Consumer {
+    private final BatchTest test;
+    private final VectorizedRowBatch batch;
+    private final Row row;
+
+    Skipping(BatchTest test, VectorizedRowBatch batch, Row row) {
+      this.test = test;
+      this.batch = batch;
+      this.row = row;
+    }
+
+    public void accept(Object context) {
+      if (this.test.passes(this.batch.size)) {
+        this.row.tested = this.test.vectors;
+      } else {
+        ((OrcFilterContext) context).setSelectedInUse(true);
+        ((OrcFilterContext) context).setSelectedSize(0);
+      }
+    }
+  }
+
+  /**
+   * The fields of a batch's rows.
+   *
+   * <p>If ORC's reader has skipped batches, it resets the struct before it reads those fields that
+   * are not tested, and all fields with it (StructBatchReader). The tested ones have been read.
+   */
+  private static final class Row extends StructColumnVector {
+    ColumnVector[] tested = NONE;
+
+    Row(int capacity, ColumnVector[] fields) {
+      super(capacity, fields);
+    }
+
+    public void reset() {
+      if (this.tested.length == 0) {
+        super.reset();
+        return;
+      }
+      this.noNulls = true;
+      this.isRepeating = false;
+      for (int i = 0; i < this.fields.length; i++) {
+        if (!this.isTested(this.fields[i])) {
+          this.fields[i].reset();
+        }
+      }
+    }
+
+    private boolean isTested(ColumnVector field) {
+      for (int i = 0; i < this.tested.length; i++) {
+        if (this.tested[i] == field) {
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+
+  /** Decimals that ORC's reader has decoded as longs. */
+  private static final class LongDecimals extends org.apache.spark.sql.vectorized.ColumnVector {
+    int size;
+    private final Decimal64ColumnVector data;
+
+    LongDecimals(DataType type, Decimal64ColumnVector data) {
+      super(type);
+      this.data = data;
+    }
+
+    public void close() {}
+
+    public boolean hasNull() {
+      return !this.data.noNulls;
+    }
+
+    public int numNulls() {
+      int found = 0;
+      for (int i = 0; i < this.size; i++) {
+        found += this.isNullAt(i) ? 1 : 0;
+      }
+      return found;
+    }
+
+    public boolean isNullAt(int at) {
+      return !this.data.noNulls && this.data.isNull[this.data.isRepeating ? 0 : at];
+    }
+
+    public Decimal getDecimal(int at, int precision, int scale) {
+      if (this.isNullAt(at)) {
+        return null;
+      }
+      long value = this.data.vector[this.data.isRepeating ? 0 : at];
+      return Decimal.createUnsafe(value, precision, scale);
+    }
+
+    public boolean getBoolean(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public byte getByte(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public short getShort(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public int getInt(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public long getLong(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public float getFloat(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public double getDouble(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public ColumnarArray getArray(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public ColumnarMap getMap(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public UTF8String getUTF8String(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public byte[] getBinary(int at) {
+      throw new UnsupportedOperationException();
+    }
+
+    public org.apache.spark.sql.vectorized.ColumnVector getChild(int at) {
+      throw new UnsupportedOperationException();
+    }
+  }
+}
