@@ -30,6 +30,7 @@ TYPES = {
     "wide": "decimal(30,2)",
     "da": "date",
     "s": "string",
+    "w": "smallint",
     "p": "string",
     "q": "decimal(12,4)",
     "a": "array<decimal(5,1)>",
@@ -60,6 +61,7 @@ def rows() -> pa.Table:
                 "wide": maybe(Decimal(value * 10**20), at),
                 "da": maybe(9000 + value * 3, at),
                 "s": maybe(f"t{run % 10}{'é' if value % 5 == 0 else ''}", at),
+                "w": maybe(value, at),
                 "p": f"p{at}" * (at % 5),
                 "q": Decimal(at).scaleb(-4),
                 "a": [Decimal(at % 9), None] if at % 3 else None,
@@ -67,8 +69,8 @@ def rows() -> pa.Table:
         )
     types = {
         "k": pa.int32(), "big": pa.int64(), "d": pa.decimal128(9, 3), "wide": pa.decimal128(30, 2),
-        "da": pa.date32(), "s": pa.string(), "p": pa.string(), "q": pa.decimal128(12, 4),
-        "a": pa.list_(pa.decimal128(5, 1)),
+        "da": pa.date32(), "s": pa.string(), "w": pa.int16(), "p": pa.string(),
+        "q": pa.decimal128(12, 4), "a": pa.list_(pa.decimal128(5, 1)),
     }  # fmt: skip
     return pa.table({n: pa.array([r[n] for r in found], t) for n, t in types.items()})
 
@@ -94,6 +96,7 @@ class Pair:
         gone = "DELETE FROM {} WHERE k % 11 = 5"
         for table in "tu":
             session.execute(gone.format(table))
+            session.execute(f"ALTER TABLE {table} CHANGE COLUMN w w bigint")
         self.duck.execute(gone.format("t"))
 
     def compare(self, where: str) -> None:
@@ -130,6 +133,7 @@ literals = {
     "d": st.builds(lambda n, s: str(Decimal(n).scaleb(-s)), numbers, st.integers(0, 5)),
     "wide": numbers.map(lambda n: f"{n}{'0' * 20}.00"),
     "da": numbers.map(lambda n: f"DATE '{1990 + n % 20}-0{n % 9 + 1}-11'"),
+    "w": st.one_of(numbers, st.just(1 << 40)).map(str),
     "s": st.sampled_from(("'t1'", "'t5'", "'t5é'", "'t'", "''", "'t9'", "'u'", "'t55'")),
 }
 

@@ -137,19 +137,34 @@ public final class EventFormat extends OrcFileFormat {
       OrcFile.ReaderOptions opening =
           OrcFile.readerOptions(conf).filesystem(path.getFileSystem(conf));
       Reader reader = OrcFile.createReader(path, opening);
+      boolean isOpened = false;
+      try {
+        requireEvents(path, reader.getSchema());
+        RecordReaderIterator iterator =
+            new RecordReaderIterator(this.events(path, reader, conf, start, length));
+        isOpened = true;
+        if (TaskContext.get() != null) {
+          TaskContext.get().addTaskCompletionListener(new Closing(iterator));
+        }
+        return iterator;
+      } finally {
+        if (!isOpened) {
+          reader.close();
+        }
+      }
+    }
+
+    private Events events(
+        Path path, Reader reader, Configuration conf, long start, long length)
+        throws IOException, ReflectiveOperationException {
       TypeDescription file = reader.getSchema();
-      requireEvents(path, file);
       TypeDescription wanted = this.wanted(file);
       Reader.Options options = OrcInputFormat.buildOptions(conf, reader, start, length);
       options.schema(wanted).include(this.included(wanted));
       options.isSchemaEvolutionCaseAware(this.isCaseSensitive);
       Events events = new Events(path, this.schema, file, wanted, this.capacity, this.inBatches);
       events.open(reader, options);
-      RecordReaderIterator iterator = new RecordReaderIterator(events);
-      if (TaskContext.get() != null) {
-        TaskContext.get().addTaskCompletionListener(new Closing(iterator));
-      }
-      return iterator;
+      return events;
     }
 
     /** The event columns, and those fields of `row` that are asked for. */
