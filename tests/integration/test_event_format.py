@@ -24,7 +24,7 @@ from acidsql.model.ids import BucketId, WriteId
 from acidsql.orc.writer import EventWriter
 from acidsql.session.session import Session
 from tests.integration.test_cluster import cluster
-from tests.integration.test_small_files import TYPES, insert_each_type
+from tests.integration.test_small_files import INSERT_ONLY, PLAIN, TYPES, insert_each_type
 from tests.unit.orc.events import P0, columns, id_batch
 
 ORC = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -157,6 +157,38 @@ def test_a_file_of_several_stripes_and_tasks(
         assert sorted(both_ways(session, query, monkeypatch)) == [(k,) for k in range(9990, 10011)]
     finally:
         spark.conf.unset("spark.sql.files.maxPartitionBytes")
+
+
+SKIPPING = {
+    "orc.sarg.to.filter": "true",
+    "orc.filter.use.selected": "true",
+    "spark.sql.orc.columnarReaderBatchSize": "16",
+}
+
+
+@pytest.mark.parametrize("flat_from", [0, sys.maxsize], ids=["flat", "nested"])
+@pytest.mark.parametrize(
+    "kind", [ORC, INSERT_ONLY, PLAIN], ids=["full ACID", "insert-only", "plain"]
+)
+def test_settings_by_which_orc_leaves_rows_out(
+    session: Session, spark: Any, kind: str, flat_from: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ORC's reader would forget nulls, and leave values of other rows unset."""
+    monkeypatch.setattr(event_format, "FLAT_BYTES_MIN", flat_from)
+    session.execute(f"CREATE TABLE t (k int, i int, s string) {kind}")
+    session.execute(
+        "INSERT INTO t SELECT id, if(id DIV 100 % 3 = 0, NULL, id DIV 50), concat('s', id)"
+        " FROM range(0, 5000, 1, 1)"
+    )
+    rows = [(k, f"s{k}") for k in range(5000) if k // 100 % 3 and 3 < k // 50 < 90]
+    query = "SELECT k, s FROM t WHERE i < 90 AND i > 3"
+    for key, value in SKIPPING.items():
+        spark.conf.set(key, value)
+    try:
+        assert sorted(session.execute(query).fetchall()) == rows
+    finally:
+        for key in SKIPPING:
+            spark.conf.unset(key)
 
 
 def test_columns_called_like_those_of_events(

@@ -34,10 +34,15 @@ _DOTLESS_I = "\u0131"
 WHOLE = {
     "ignoreCorruptFiles": "false",
     "ignoreMissingFiles": "false",
+    "orc.skip.corrupt.data": "false",
+    "orc.sarg.to.filter": "false",
+    "orc.filter.plugin": "false",
+    "orc.filter.use.selected": "false",
 }
-"""Reader options under which a read fails rather than skip a file, whatever the session says.
+"""Reader options under which a read has all rows or fails, whatever the session says.
 
-A skipped file would lose its rows, or bring back those that it deletes.
+A skipped file would lose its rows, or bring back those that it deletes. ORC's reader can leave
+single rows out. Then Spark takes others for them, and nulls in fields of structs are forgotten.
 """
 
 
