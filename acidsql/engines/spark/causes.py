@@ -12,6 +12,11 @@ from acidsql.engines.spark.gateway import java_errors
 _DEPTH = 30
 """How many causes are followed: in Java a chain of causes may be a circle."""
 _WORD = re.compile(r"\w+|`[^`]*`|\S")
+_JAVA_CALL = re.compile(r"An error occurred while calling [\w.]+\.\s*:?\s*(?:[\w.$]+: )?")
+_BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error(?:, [^.]*)?\.")
+"""Advice of Spark's that does not hold here: writes are always computed under ANSI rules."""
+OWN_VALUE = re.compile(r"__acidsql_value\d+ ")
+"""What `value_name` writes in front of a user's value."""
 _LINE = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): (.*)$", re.M)
 
 
@@ -55,6 +60,13 @@ def causes(error: BaseException) -> tuple[Cause, ...]:
     thrown = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     found = tuple(_from_jvm(thrown)) if thrown is not None else ()
     return found or tuple(_from_text(error))
+
+
+def first_line(text: str) -> str:
+    """The first line of a text of Spark's, without what only Java needs."""
+    text = OWN_VALUE.sub("", _JAVA_CALL.sub("", text, count=1))
+    line = next((part for part in text.splitlines() if part.strip()), text).strip()
+    return re.sub(r"\s*SQLSTATE: \w+.*$", "", _BYPASS.sub("", line))
 
 
 def _from_jvm(thrown: Any) -> Iterator[Cause]:

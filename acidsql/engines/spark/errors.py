@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from acidsql.engines.spark.causes import NOTHING_BLAMED, Cause, causes
+from acidsql.engines.spark.causes import NOTHING_BLAMED, OWN_VALUE, Cause, causes, first_line
 from acidsql.engines.spark.gateway import java_errors, require_own_spark
+from acidsql.engines.spark.value_errors import value_error
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -33,13 +34,8 @@ _TASK_ERROR = re.compile(
 )
 _FILE = re.compile(r"(file:/[^\s,;'\"]+|[a-z0-9]+://[^\s,;'\"]+)")
 _PART = re.compile(r"`((?:[^`]|``)*)`")
-_JAVA_CALL = re.compile(r"An error occurred while calling [\w.]+\.\s*:?\s*(?:[\w.$]+: )?")
-_BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error(?:, [^.]*)?\.")
-"""Advice of Spark's that does not hold here: writes are always computed under ANSI rules."""
 _OWN_CAST = re.compile(r"CAST\(\((.*)\n\) AS [^)]*(?:\([^)]*\))?[^)]*\)", re.DOTALL)
 """What `values.stored` writes."""
-_OWN_VALUE = re.compile(r"__acidsql_value\d+ ")
-"""What `value_name` writes in front of a user's value."""
 _SHOWN_OF_VALUE = 200
 _MISSING = ("FAILED_READ_FILE.FILE_NOT_EXIST", "PATH_NOT_FOUND")
 _MISSING_CLASSES = frozenset({"FileNotFoundException", "NoSuchFileException"})
@@ -58,70 +54,6 @@ _CORRUPT_CLASSES = frozenset(
     }
 )
 """What readers throw over bytes that cannot be right. Others may be the reader's own errors."""
-_VALUE = (
-    "ARITHMETIC_OVERFLOW",
-    "BINARY_ARITHMETIC_OVERFLOW",
-    "CANNOT_DECODE_URL",
-    "CANNOT_PARSE_INTERVAL",
-    "CANNOT_PARSE_TIME",
-    "CANNOT_PARSE_TIMESTAMP",
-    "CAST_INVALID_INPUT",
-    "CAST_OVERFLOW",
-    "CAST_OVERFLOW_IN_TABLE_INSERT",
-    "COLLECTION_SIZE_LIMIT_EXCEEDED",
-    "CONVERSION_INVALID_INPUT",
-    "DATETIME_FIELD_OUT_OF_BOUNDS",
-    "DATETIME_OVERFLOW",
-    "DIVIDE_BY_ZERO",
-    "DUPLICATED_MAP_KEY",
-    "EXCEED_LIMIT_LENGTH",
-    "ILLEGAL_DAY_OF_WEEK",
-    "INTERVAL_ARITHMETIC_OVERFLOW",
-    "INTERVAL_DIVIDED_BY_ZERO",
-    "INVALID_ARRAY_INDEX",
-    "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
-    "INVALID_BITMAP_POSITION",
-    "INVALID_DATETIME_PATTERN",
-    "INVALID_FORMAT.MISMATCH_INPUT",
-    "INVALID_FRACTION_OF_SECOND",
-    "INVALID_INDEX_OF_ZERO",
-    "INVALID_INTERVAL_FORMAT",
-    "INVALID_PARAMETER_VALUE",
-    "INVALID_REGEXP_REPLACE",
-    "INVALID_TIMEZONE",
-    "INVALID_URL",
-    "INVALID_UTF8_STRING",
-    "INVALID_VARIANT_CAST",
-    "INVALID_VARIANT_GET_PATH",
-    "MALFORMED_CHARACTER_CODING",
-    "MALFORMED_RECORD_IN_PARSING",
-    "MALFORMED_VARIANT",
-    "NULL_MAP_KEY",
-    "NUMERIC_OUT_OF_SUPPORTED_RANGE",
-    "NUMERIC_VALUE_OUT_OF_RANGE",
-    "REMAINDER_BY_ZERO",
-    "SCALAR_SUBQUERY_TOO_MANY_ROWS",
-    "USER_RAISED_EXCEPTION",
-    "VARIANT_DUPLICATE_KEY",
-)
-_VALUE_CLASSES = frozenset(
-    {
-        "IllegalFormatConversionException",
-        "MissingFormatArgumentException",
-        "PatternSyntaxException",
-        "UnknownFormatConversionException",
-    }
-)
-"""What Java throws over a pattern or a format that cannot be right, and Spark passes on."""
-SOURCE_CHANGED = "the rows of the source changed while the statement read them"
-NO_EVENT_COLUMN = "Spark finds no value of a file's event column"
-_RAISED = {
-    SOURCE_CHANGED: "Run the statement again.",
-    NO_EVENT_COLUMN: "A frame needs the spark.sql.caseSensitive that it was made under. CHECK TABLE"
-    " tells whether a file is damaged.",
-}
-"""What acidsql has Spark raise that is no fault of a value, with hints."""
-
 _INTERNAL = re.compile(r"\b(?:__acidsql_|_pyspark_|__path\b|__c\d)")
 """Names in Spark's messages that no user has written."""
 _WHERE_PARAMETERS = {
@@ -250,7 +182,7 @@ def _parameters(error: Exception) -> Mapping[str, str]:
 
 
 def _of_chain(error: Exception, chain: Sequence[Cause]) -> AcidSqlError:
-    found = _of_worker(chain) or _of_file(chain) or _of_value(chain)
+    found = _of_worker(chain) or _of_file(chain) or value_error(chain)
     if found is not None:
         return found
     text, condition = str(error), chain[0].condition
@@ -290,8 +222,8 @@ def _users_piece(piece: str) -> str:
     """The SQL that Spark blames, without the cast to a column's type that acidsql puts around."""
     cast = _OWN_CAST.fullmatch(piece)
     piece = cast[1] if cast else piece
-    is_value = _OWN_VALUE.match(piece, 1) is not None
-    return _OWN_VALUE.sub("", piece[1:-1].replace("``", "`")) if is_value else piece
+    is_value = OWN_VALUE.match(piece, 1) is not None
+    return OWN_VALUE.sub("", piece[1:-1].replace("``", "`")) if is_value else piece
 
 
 def value_name(number: int, value: object) -> str:
@@ -365,19 +297,6 @@ def snapshot_expired(fact: str, message: str) -> SnapshotExpiredError:
         " it uses another warehouse's store. Run the query again; if the error stays, the table"
         " has lost a file.",
     )
-
-
-def _of_value(chain: Sequence[Cause]) -> AcidSqlError | None:
-    """The error for a value that cannot be right, or that acidsql has Spark raise for a row."""
-    value = next((c for c in chain if c.has(*_VALUE) or c.name in _VALUE_CLASSES), None)
-    if value is None:
-        return None
-    fact = first_line(value.message)
-    raised = fact.removeprefix("[USER_RAISED_EXCEPTION] ")
-    if raised in _RAISED:
-        return ExecutionError(raised, hint=_RAISED[raised])
-    violation = ConstraintViolationError(raised)
-    return InvalidValueError(fact) if violation.constraint is None else violation
 
 
 def _worker_error(traceback: str) -> ExecutionError:
@@ -459,13 +378,6 @@ def _unbound(error: Exception) -> AnalysisError:
         f"no value for the parameter {mark}",
         hint="Pass args: a dict for :name, a list for ?.",
     )
-
-
-def first_line(text: str) -> str:
-    """The first line of a text of Spark's, without what only Java needs."""
-    text = _OWN_VALUE.sub("", _JAVA_CALL.sub("", text, count=1))
-    line = next((part for part in text.splitlines() if part.strip()), text).strip()
-    return re.sub(r"\s*SQLSTATE: \w+.*$", "", _BYPASS.sub("", line))
 
 
 def _root(chain: Sequence[Cause]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acidsql.engines.spark.errors import NO_EVENT_COLUMN
+from acidsql.engines.spark.value_errors import NO_EVENT_COLUMN
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.names import string_literal as literal
 from acidsql.model.snapshot import ValidWriteIdList

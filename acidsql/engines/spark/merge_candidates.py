@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from acidsql.engines.spark.errors import SOURCE_CHANGED, clear_errors
+from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.job import Job, collect_all
 from acidsql.engines.spark.key_bits import key_words, may_be_key
 from acidsql.engines.spark.key_hash import have_one_hash
 from acidsql.engines.spark.moved import MovedRows, moved
+from acidsql.engines.spark.value_errors import SOURCE_CHANGED
 from acidsql.errors import AnalysisError
 from acidsql.model.names import quote_identifier as quote
 from acidsql.plans.merge import MergePlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from acidsql.engines.spark.errors import first_line
+from acidsql.engines.spark.causes import first_line
 from acidsql.engines.spark.gateway import java_errors
 from acidsql.engines.spark.settings import ANALYSIS, PLANNING, change
 from acidsql.errors import ConfigError

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acidsql.engines.spark.errors import clear_errors, first_line, is_gone
+from acidsql.engines.spark.causes import first_line
+from acidsql.engines.spark.errors import clear_errors, is_gone
 from acidsql.engines.spark.gateway import (
     has_parents_spark,
     is_stopped,
