@@ -42,12 +42,8 @@ def test_rows_are_read_and_changed(
         assert session.execute("CHECK TABLE t").fetchall() == []
 
 
-def test_frames_of_a_session_to_which_letters_count(
-    session: Session, spark: Any, warehouse: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Spark plans them by the session's own rules, and finds no row ids by their usual names."""
-    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
-    monkeypatch.setattr("acidsql.engines.spark.event_format.FLAT_BYTES_MIN", 1 << 40)
+def write_table_by_query(session: Session, warehouse: Path) -> None:
+    """A table t of 20 rows, less three, in files of compactions by a query."""
     session.execute(
         "CREATE TABLE t (id int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
     )
@@ -55,6 +51,15 @@ def test_frames_of_a_session_to_which_letters_count(
     session.execute("DELETE FROM t WHERE id IN (3, 4, 17)")
     for file in warehouse.rglob("bucket_*"):
         write_by_query(file, pa_orc.ORCFile(str(file)).read())
+
+
+def test_frames_of_a_session_to_which_letters_count(
+    session: Session, spark: Any, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark plans them by the session's own rules, and finds no row ids by their usual names."""
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
+    monkeypatch.setattr("acidsql.engines.spark.event_format.FLAT_BYTES_MIN", 1 << 40)
+    write_table_by_query(session, warehouse)
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
         with session.execute("SELECT id FROM t") as result:
@@ -71,13 +76,7 @@ def test_a_frame_that_spark_reads_by_other_rules_than_it_was_made_by(
     monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
     monkeypatch.setattr("acidsql.engines.spark.event_format.FLAT_BYTES_MIN", 1 << 40)
     monkeypatch.setattr("acidsql.engines.spark.deletes.BROADCAST_BYTES_MAX", most)
-    session.execute(
-        "CREATE TABLE t (id int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
-    )
-    session.execute("INSERT INTO t SELECT id FROM range(20)")
-    session.execute("DELETE FROM t WHERE id IN (3, 4, 17)")
-    for file in warehouse.rglob("bucket_*"):
-        write_by_query(file, pa_orc.ORCFile(str(file)).read())
+    write_table_by_query(session, warehouse)
     with session.execute("SELECT id FROM t") as result:
         spark.conf.set("spark.sql.caseSensitive", "true")
         try:

@@ -50,15 +50,14 @@ def read_files(
     SnapshotExpiredError if a file is not there, StorageError if Spark passes over its name,
     ConfigError if it cannot find the name in its locale.
     """
-    given = {**options, _READ: uuid.uuid4().hex}
     with _listed_by_driver(spark, paths):
         frame = by_gateway(
             spark,
-            lambda java: _of_relation(java, spark, java(_FORMATS[kind])(), schema, given, paths),
+            lambda java: _of_relation(java, spark, java(_FORMATS[kind])(), schema, options, paths),
             "Spark looks up each path by itself",
         )
         if frame is None:
-            reader = spark.read.format(kind).schema(schema).options(**given)
+            reader = spark.read.format(kind).schema(schema).options(**{**options, _READ: _unique()})
             frame = reader.load(literal_paths(paths))
             _require_all(paths, len(frame.inputFiles()))
         return frame
@@ -72,13 +71,17 @@ def read_in_format(
     paths: Sequence[str],
 ) -> DataFrame | None:
     """As `read_files`, for a format of ours in the JVM; None where there is no gateway."""
-    given = {**options, _READ: uuid.uuid4().hex}
     with _listed_by_driver(spark, paths):
         return by_gateway(
             spark,
-            lambda java: _of_relation(java, spark, file_format, schema, given, paths),
+            lambda java: _of_relation(java, spark, file_format, schema, options, paths),
             "the format is not used",
         )
+
+
+def _unique() -> str:
+    """The value of the option by which a frame differs from all others."""
+    return uuid.uuid4().hex
 
 
 def _listed_by_driver(spark: SparkSession, paths: Sequence[str]) -> AbstractContextManager[None]:
@@ -108,8 +111,7 @@ def _of_relation(
 
     session = spark._jsparkSession
     none = java("scala.Option").empty()
-    *shared, (last, own) = options.items()
-    given = _scala_map(java, tuple(shared)).updated(last, own)
+    given = _scala_map(java, tuple(options.items())).updated(_READ, _unique())
     no_cache = getattr(java(f"{_SOURCES}.NoopCache$"), "MODULE$")
     index = java(f"{_SOURCES}.InMemoryFileIndex")(
         session, _java_paths(java, paths), given, none, no_cache, none, none
