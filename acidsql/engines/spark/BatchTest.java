@@ -108,7 +108,8 @@ final class BatchTest {
             || leaf.getOperator() == PredicateLeaf.Operator.IN;
     boolean isOrEqual = leaf.getOperator() == PredicateLeaf.Operator.LESS_THAN_EQUALS;
     boolean isRange = isOrEqual || leaf.getOperator() == PredicateLeaf.Operator.LESS_THAN;
-    if (literals == null || isList == isRange || isList && isNegated) {
+    boolean isKnown = isRange || isList && !isNegated;
+    if (!isKnown || literals == null || literals.isEmpty() || literals.contains(null)) {
       return null;
     }
     if (leaf.getType() == PredicateLeaf.Type.STRING) {

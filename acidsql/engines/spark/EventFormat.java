@@ -35,14 +35,10 @@ import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
 import org.apache.spark.sql.execution.datasources.orc.OrcUtils;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
-import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.Platform;
-import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.SerializableConfiguration;
 
 /**
@@ -234,7 +230,7 @@ public final class EventFormat extends OrcFileFormat {
     private final Path path;
     private final VectorizedRowBatch batch;
     private final Row row;
-    private final TypeDescription kinds;
+    private final TypeDescription types;
     private final org.apache.spark.sql.vectorized.ColumnVector[] columns;
     private final ColumnarBatch columnar;
     private final UnsafeProjection projection;
@@ -252,8 +248,8 @@ public final class EventFormat extends OrcFileFormat {
         throws ReflectiveOperationException {
       this.path = path;
       TypeDescription fileRow = (TypeDescription) file.getChildren().get(ROW);
-      this.kinds = (TypeDescription) wanted.getChildren().get(ROW);
-      List kinds = this.kinds.getChildren();
+      this.types = (TypeDescription) wanted.getChildren().get(ROW);
+      List kinds = this.types.getChildren();
       ColumnVector[] fields = new ColumnVector[kinds.size()];
       StructField[] asked = schema.fields();
       this.columns = new org.apache.spark.sql.vectorized.ColumnVector[asked.length];
@@ -324,7 +320,8 @@ public final class EventFormat extends OrcFileFormat {
     void open(Reader reader, Reader.Options options) throws IOException {
       TypeDescription row = (TypeDescription) reader.getSchema().getChildren().get(ROW);
       BatchTest test =
-          BatchTest.of(options.getSearchArgument(), this.kinds, row.getFieldNames(), this.row.fields);
+          BatchTest.of(
+              options.getSearchArgument(), this.types, row.getFieldNames(), this.row.fields);
       if (test != null && reader.getRowIndexStride() > 0) {
         options.setRowFilter(quoted(test.columns), new Skipping(test, this.batch, this.row));
       }
@@ -462,91 +459,6 @@ public final class EventFormat extends OrcFileFormat {
         }
       }
       return false;
-    }
-  }
-
-  /** Decimals that ORC's reader has decoded as longs. */
-  private static final class LongDecimals extends org.apache.spark.sql.vectorized.ColumnVector {
-    int size;
-    private final Decimal64ColumnVector data;
-
-    LongDecimals(DataType type, Decimal64ColumnVector data) {
-      super(type);
-      this.data = data;
-    }
-
-    public void close() {}
-
-    public boolean hasNull() {
-      return !this.data.noNulls;
-    }
-
-    public int numNulls() {
-      int found = 0;
-      for (int i = 0; i < this.size; i++) {
-        found += this.isNullAt(i) ? 1 : 0;
-      }
-      return found;
-    }
-
-    public boolean isNullAt(int at) {
-      return !this.data.noNulls && this.data.isNull[this.data.isRepeating ? 0 : at];
-    }
-
-    public Decimal getDecimal(int at, int precision, int scale) {
-      if (this.isNullAt(at)) {
-        return null;
-      }
-      long value = this.data.vector[this.data.isRepeating ? 0 : at];
-      return Decimal.createUnsafe(value, precision, scale);
-    }
-
-    public boolean getBoolean(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public byte getByte(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public short getShort(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public int getInt(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public long getLong(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public float getFloat(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public double getDouble(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public ColumnarArray getArray(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public ColumnarMap getMap(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public UTF8String getUTF8String(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public byte[] getBinary(int at) {
-      throw new UnsupportedOperationException();
-    }
-
-    public org.apache.spark.sql.vectorized.ColumnVector getChild(int at) {
-      throw new UnsupportedOperationException();
     }
   }
 }
