@@ -228,6 +228,27 @@ def test_partitions_and_a_snapshot_that_hides_events(
     assert sorted(both_ways(session, query, monkeypatch)) == expected
 
 
+def test_event_columns_of_one_value_and_of_several(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that have one value in a file are not decoded."""
+    session.execute(f"CREATE TABLE t (k int, v int) {ORC}")
+    for first in (0, 10, 20):
+        session.execute(f"INSERT INTO t SELECT id, 0 FROM range({first}, {first + 10})")
+    query = "SELECT row__id.writeid, row__id.bucketid, row__id.rowid, k, v FROM t WHERE k >= 0"
+    rows = [(1 + k // 10, P0, k % 10, k, 0) for k in range(30)]
+    assert sorted(both_ways(session, query, monkeypatch)) == rows
+    session.execute("UPDATE t SET v = 1 WHERE k % 10 = 3")
+    rows = [row for row in rows if row[3] % 10 != 3] + [(4, P0, n, 3 + 10 * n, 1) for n in range(3)]
+    assert sorted(both_ways(session, query, monkeypatch)) == rows
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert sorted(both_ways(session, query, monkeypatch)) == rows
+    session.execute("DELETE FROM t WHERE k % 10 = 7 OR k = 23")
+    session.execute("INSERT INTO t VALUES (30, 2)")
+    rows = [row for row in rows if row[3] % 10 != 7 and row[3] != 23] + [(6, P0, 0, 30, 2)]
+    assert sorted(both_ways(session, query, monkeypatch)) == rows
+
+
 def test_a_reader_without_vectors(
     session: Session, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

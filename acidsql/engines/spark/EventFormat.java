@@ -16,6 +16,8 @@ import org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch;
 import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.orc.ColumnStatistics;
+import org.apache.orc.IntegerColumnStatistics;
 import org.apache.orc.OrcFile;
 import org.apache.orc.OrcFilterContext;
 import org.apache.orc.Reader;
@@ -33,6 +35,7 @@ import org.apache.spark.sql.execution.datasources.RecordReaderIterator;
 import org.apache.spark.sql.execution.datasources.orc.OrcColumnVector;
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
 import org.apache.spark.sql.execution.datasources.orc.OrcUtils;
+import org.apache.spark.sql.execution.vectorized.ConstantColumnVector;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
@@ -155,10 +158,13 @@ public final class EventFormat extends OrcFileFormat {
         throws IOException, ReflectiveOperationException {
       TypeDescription file = reader.getSchema();
       TypeDescription wanted = this.wanted(file);
+      Long[] constants = constants(reader);
       Reader.Options options = OrcInputFormat.buildOptions(conf, reader, start, length);
-      options.schema(wanted).include(this.included(wanted));
+      options.schema(wanted).include(this.included(wanted, constants));
       options.isSchemaEvolutionCaseAware(this.isCaseSensitive);
-      Events events = new Events(path, this.schema, file, wanted, this.capacity, this.inBatches);
+      Events events =
+          new Events(
+              path, this.schema, file, wanted, constants, this.capacity, this.inBatches);
       events.open(reader, options);
       return events;
     }
@@ -182,10 +188,11 @@ public final class EventFormat extends OrcFileFormat {
       return root.addField((String) file.getFieldNames().get(ROW), row);
     }
 
-    private boolean[] included(TypeDescription wanted) {
+    private boolean[] included(TypeDescription wanted, Long[] constants) {
       boolean[] included = new boolean[wanted.getMaximumId() + 1];
       for (int id = 0; id < included.length; id++) {
-        included[id] = id == 0 || id > ROW || this.isAskedFor(id - 1);
+        boolean isEventColumn = id > 0 && id <= ROW;
+        included[id] = !isEventColumn || constants[id - 1] == null && this.isAskedFor(id - 1);
       }
       return included;
     }
@@ -210,6 +217,22 @@ public final class EventFormat extends OrcFileFormat {
     if (!fits) {
       throw new IOException("file \"" + path + "\" is not an ACID file");
     }
+  }
+
+  /** The value of each event column that has the same in all events of the file, or null. */
+  private static Long[] constants(Reader reader) {
+    Long[] found = new Long[ROW];
+    ColumnStatistics[] columns = reader.getStatistics(); // none in a file without statistics
+    for (int i = 0; i < ROW && i + 1 < columns.length; i++) {
+      ColumnStatistics column = columns[i + 1];
+      if (column instanceof IntegerColumnStatistics
+          && column.getNumberOfValues() == reader.getNumberOfRows()) {
+        long least = ((IntegerColumnStatistics) column).getMinimum();
+        boolean isSame = least == ((IntegerColumnStatistics) column).getMaximum();
+        found[i] = isSame ? Long.valueOf(least) : null;
+      }
+    }
+    return found;
   }
 
   /** Closes a file when its task ends, however that is. */
@@ -243,6 +266,7 @@ public final class EventFormat extends OrcFileFormat {
         StructType schema,
         TypeDescription file,
         TypeDescription wanted,
+        Long[] constants,
         int capacity,
         boolean inBatches)
         throws ReflectiveOperationException {
@@ -274,7 +298,11 @@ public final class EventFormat extends OrcFileFormat {
                       new LongDecimals(type, (Decimal64ColumnVector) vector)
                   : spark(toSpark, type, vector);
         } else {
-          this.columns[i] = spark(toSpark, type, this.batch.cols[eventColumn(asked[i].name())]);
+          int column = eventColumn(asked[i].name());
+          this.columns[i] =
+              constants[column] != null
+                  ? constant(type, constants[column].longValue())
+                  : spark(toSpark, type, this.batch.cols[column]);
         }
       }
       this.row = new Row(capacity, fields);
@@ -287,6 +315,15 @@ public final class EventFormat extends OrcFileFormat {
         Method toSpark, DataType type, ColumnVector vector) throws ReflectiveOperationException {
       Object[] arguments = {type, vector};
       return (org.apache.spark.sql.vectorized.ColumnVector) toSpark.invoke(null, arguments);
+    }
+
+    /** A column of the event columns' types, bigint and int. */
+    private static ConstantColumnVector constant(DataType type, long value) {
+      ConstantColumnVector vector = new ConstantColumnVector(1, type);
+      vector.setNotNull();
+      vector.setLong(value);
+      vector.setInt((int) value);
+      return vector;
     }
 
     private static int eventColumn(String name) {
@@ -365,7 +402,7 @@ public final class EventFormat extends OrcFileFormat {
       for (int i = 0; i < this.columns.length; i++) {
         if (this.columns[i] instanceof OrcColumnVector) {
           ((OrcColumnVector) this.columns[i]).setBatchSize(size);
-        } else {
+        } else if (this.columns[i] instanceof LongDecimals) {
           ((LongDecimals) this.columns[i]).size = size;
         }
       }
