@@ -21,15 +21,12 @@ from acidsql.orc.footer import FOOTER_TYPE, FileTail, compressed_section, read_s
 from acidsql.orc.new_tail import stripe_statistics
 from acidsql.orc.protobuf import as_bytes, fields
 from acidsql.orc.rewrite import Change, NewStream, StripeParts
-from acidsql.orc.schema import DELETE, EVENT_COLUMNS, KEY_COLUMNS, KEY_FIELDS, ROW, event_schema
+from acidsql.orc.schema import DELETE, EVENT_COLUMNS, KEY_COLUMNS, ROW, event_schema
 from acidsql.orc.sink import OrcSink
 from acidsql.orc.stripe import INDEX_ENTRY, ROW_INDEX, is_index, read_stripe_footer
 
 _FIRST = len(EVENT_COLUMNS) + 1
 """The number of the first column of ``row``. The root has 0."""
-
-DELETES_SCHEMA = pa.schema([*KEY_FIELDS, pa.field(ROW, pa.struct([]))])
-"""The schema of delete events whose ``row`` has no columns yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class _Columns:
 
 
 class AbsentRows(Change):
-    """Adds the columns of a table to a file of `DELETES_SCHEMA`, all of whose rows are null."""
+    """Adds the columns of a table to a file of delete events whose ``row`` has no columns yet."""
 
     def __init__(self, columns: Sequence[Column], codec: str) -> None:
         """``codec`` is the compression of the file, by pyarrow's name."""

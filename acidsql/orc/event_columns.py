@@ -1,18 +1,23 @@
-"""The five event columns of new rows, put around a file of the rows alone.
+"""Event columns that need not be encoded number by number, put around a file of the others.
 
-For narrow rows, pyarrow spends a third of its time on these columns. But the row ids of new rows
-are a few stretches of consecutive numbers, and all other event columns are constant. So they are
-encoded here, in a few bytes for every 512 rows (ORC specification, Run Length Encoding). The root
-of the file of rows becomes the column ``row``.
+For narrow rows, pyarrow spends a third of its time on the event columns, and for deletes nearly all
+of it. But the row ids of new rows are a few stretches of consecutive numbers, and all other event
+columns are constant. Of deletes, the write ids, buckets and operations are constant for many
+events. So they are encoded here, in a few bytes for every 512 events (ORC specification, Run Length
+Encoding).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import BinaryIO
 
+import pyarrow as pa
+
+from acidsql.model.ids import WriteId
 from acidsql.orc.footer import (
     INT,
     LONG,
@@ -36,7 +41,15 @@ from acidsql.orc.protobuf import (
 )
 from acidsql.orc.rewrite import Change, NewStream, StripeParts
 from acidsql.orc.run_length import encode_progression
-from acidsql.orc.schema import EVENT_COLUMNS, INSERT
+from acidsql.orc.schema import (
+    CURRENT_TRANSACTION,
+    DELETE,
+    EVENT_COLUMNS,
+    INSERT,
+    KEY_FIELDS,
+    ROW,
+    ROW_ID,
+)
 from acidsql.orc.stripe import (
     DATA,
     DIRECT_V2,
@@ -53,6 +66,7 @@ Progressions = tuple[tuple[int, int, int], ...]
 _KINDS = (INT, LONG, INT, LONG, LONG)
 """The types of the event columns, which have the numbers 1 to 5. ``row`` has 6."""
 _ROW = len(EVENT_COLUMNS)
+_NUMBERED = tuple(enumerate(EVENT_COLUMNS, 1))
 _ENCODING = varint_field(1, DIRECT_V2) + varint_field(2, 0)
 
 
@@ -68,7 +82,8 @@ class EventStreams:
 class EventColumns(Change):
     """Makes an ACID file of a file of rows, all of which are inserts.
 
-    ``track`` has the row ids of all rows of the file, in their order.
+    The root of the file becomes the column ``row``. ``track`` has the row ids of all rows of the
+    file, in their order.
     """
 
     def __init__(self, track: KeyTrack) -> None:
@@ -94,20 +109,94 @@ class EventColumns(Change):
         return _event_types(tuple(types))
 
 
+class DeleteColumns(Change):
+    """Adds event columns to a file of delete events that has the others, see `deletes_schema`.
+
+    ``track`` has the row ids of all events, in their order. ``write_id`` is that of all events; it
+    is None if the file says which event has which.
+    """
+
+    def __init__(self, track: KeyTrack, write_id: WriteId | None) -> None:
+        self._track, self._write_id = track, write_id
+        self._rows = 0
+        there = deletes_schema(write_id).names
+        self._there = [0, *(n for n, name in _NUMBERED if name in there)]
+        self._added = [n for n, name in _NUMBERED if name not in there]
+
+    def stripe(self, parts: StripeParts, source: BinaryIO, tail: FileTail) -> StripeParts:
+        start, self._rows = self._rows, self._rows + parts.rows
+        ours = _streams(self._added, self._values, start, self._rows, tail)
+        theirs = [stream.of_column(self._there[stream.column]) for stream in parts.streams]
+        streams = sorted([*ours.streams, *theirs], key=lambda s: (not is_index(s.kind), s.column))
+        return StripeParts(
+            parts.rows,
+            tuple(streams),
+            self._by_column(parts.encodings, ours.encodings),
+            self._by_column(parts.statistics, ours.statistics),
+            parts.others,
+        )
+
+    def _by_column(self, theirs: Sequence[bytes], ours: Sequence[bytes]) -> tuple[bytes, ...]:
+        """Messages of all columns, in the order of the columns."""
+        pairs = zip([*self._there, *self._added], [*theirs, *ours], strict=True)
+        return tuple(message for _, message in sorted(pairs))
+
+    def _values(self, start: int, end: int) -> Sequence[Progressions]:
+        """The values that each added column has in these events."""
+        keys = list(self._keys(start, end))
+        write_ids = tuple((write_id, 0, count) for (write_id, _), count in keys)
+        buckets = tuple((bucket, 0, count) for (_, bucket), count in keys)
+        current = () if self._write_id is None else (((self._write_id, 0, end - start),),)
+        return ((DELETE, 0, end - start),), write_ids, buckets, *current
+
+    def _keys(self, start: int, end: int) -> Iterator[tuple[tuple[int, int], int]]:
+        """The write ids and bucket properties of these events, with the number of events."""
+        at = bisect_right(self._groups, start, key=lambda group: group[0])
+        while start < end:
+            stop = min(end, self._groups[at][0]) if at < len(self._groups) else end
+            yield self._groups[at - 1][1], stop - start
+            start, at = stop, at + 1
+
+    @cached_property
+    def _groups(self) -> list[tuple[int, tuple[int, int]]]:
+        # All events have been written when the first stripe is asked for.
+        return list(self._track.groups())
+
+
+def deletes_schema(write_id: WriteId | None) -> pa.Schema:
+    """The columns of delete events in a file to which `DeleteColumns` adds the others.
+
+    ``row`` has no columns yet. Without the ``write_id`` of all events, the file has that of each.
+    """
+    names = (ROW_ID, *((CURRENT_TRANSACTION,) if write_id is None else ()))
+    return pa.schema([*(f for f in KEY_FIELDS if f.name in names), pa.field(ROW, pa.struct([]))])
+
+
 def event_streams(track: KeyTrack, start: int, end: int, tail: FileTail) -> EventStreams:
     """The event columns of a stripe, which has the rows ``start`` to before ``end`` of the track.
 
-    ``tail`` is that of a file of the same form.
+    All events are inserts. ``tail`` is that of a file of the same form.
     """
-    columns = [_Column(number, tail) for number in range(1, _ROW)]
+    return _streams(range(1, _ROW), partial(_values, track), start, end, tail)
+
+
+def _streams(
+    numbers: Sequence[int],
+    values: Callable[[int, int], Sequence[Progressions]],
+    start: int,
+    end: int,
+    tail: FileTail,
+) -> EventStreams:
+    """The event columns with these ``numbers``, whose ``values`` are asked for row by row."""
+    columns = [_Column(number, tail) for number in numbers]
     for at in range(start, end, tail.row_index_stride):
-        values = _values(track, at, min(at + tail.row_index_stride, end))
-        for column, group in zip(columns, values, strict=True):
-            column.add_group(group)
+        group = values(at, min(at + tail.row_index_stride, end))
+        for column, progressions in zip(columns, group, strict=True):
+            column.add_group(progressions)
     return EventStreams(
         tuple(stream for column in columns for stream in column.streams()),
         (_ENCODING,) * len(columns),
-        tuple(map(_statistics, _values(track, start, end))),
+        tuple(map(_statistics, values(start, end))),
     )
 
 

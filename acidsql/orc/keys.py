@@ -188,6 +188,18 @@ class KeyTrack:
             yield first, min(count, end - start)
             start += count
 
+    def groups(self) -> Iterator[tuple[int, tuple[int, int]]]:
+        """Where the rows of each write id and bucket property begin: a row, and these two.
+
+        >>> track = KeyTrack()
+        >>> track.add(RowIds(*np.array([[1, 1, 2], [0, 0, 0], [3, 5, 4]])))
+        >>> list(track.groups())
+        [(0, (1, 0)), (2, (2, 0))]
+        """
+        for row, (starts, firsts) in zip(self._starts, self._stretches, strict=True):
+            for key, at, _ in firsts.groups():
+                yield row + int(starts[at]), key
+
     def _stretch_from(self, row: int) -> tuple[RowId, int]:
         """The row id of a row, and how many rows of its stretch are left from there on."""
         batch = bisect_right(self._starts, row) - 1

@@ -23,8 +23,8 @@ from acidsql.layout.arrow import Array
 from acidsql.model.ids import WriteId
 from acidsql.model.row_id import RowId
 from acidsql.model.table import Column
-from acidsql.orc.absent_rows import DELETES_SCHEMA, AbsentRows
-from acidsql.orc.event_columns import EventColumns
+from acidsql.orc.absent_rows import AbsentRows
+from acidsql.orc.event_columns import DeleteColumns, EventColumns, deletes_schema
 from acidsql.orc.footer import (
     ACID_VERSION,
     KEY_INDEX,
@@ -84,7 +84,8 @@ class Draft(Enum):
 
     EVENTS = "all six columns"
     ROWS = "rows alone, around which `EventColumns` puts the rest"
-    DELETES = "row ids alone, to which `AbsentRows` adds the columns of rows"
+    DELETES = "row numbers and write ids of deletes, to which the other columns are added"
+    OWN_DELETES = "row numbers of deletes that all have one write id"
 
 
 class EventWriter:
@@ -118,6 +119,7 @@ class EventWriter:
         self._options = {"compression": codec, "stripe_size": stripe_bytes or STRIPE_BYTES}
         self._sink: MendedSink | None = None
         self._draft = Draft.EVENTS
+        self._deleting: WriteId | None = None
         with self._naming("written"), open(path, "wb"):
             pass  # A disk that takes no file says so now.
 
@@ -138,19 +140,22 @@ class EventWriter:
     def write_deletes(self, row_ids: pa.RecordBatch, write_ids: WriteId | Longs) -> None:
         """Write a delete event for each row of originalTransaction, bucket and rowId.
 
-        ``write_ids`` are those of the events: one for all, or one for each.
+        ``write_ids`` are those of the events: one for each, or one for all events of the file.
         """
-        count = row_ids.num_rows
-        events = [
-            _constant(DELETE, count, np.int32),
-            *(row_ids.column(n).cast(self._schema.field(n).type) for n in KEY_COLUMNS[1:4]),
-            pa.array(np.broadcast_to(np.asarray(write_ids, np.int64), count)),
-            pa.nulls(count, DELETES_SCHEMA.field(ROW).type),
-        ]
-        self._track.add(RowIds.of(row_ids))
+        count, ids = row_ids.num_rows, RowIds.of(row_ids)
+        absent = pa.nulls(count, pa.struct([]))
+        self._track.add(ids)
         self._deletes += count
-        if count:
+        if not count:
+            return
+        if isinstance(write_ids, np.ndarray):
+            events = [pa.array(ids.row_numbers), pa.array(write_ids), absent]
             self._write(events, Draft.DELETES)
+            return
+        if self._deleting not in (None, write_ids):
+            raise ValueError("a file takes deletes of one write id, or is told that of each")
+        self._deleting = write_ids
+        self._write([pa.array(ids.row_numbers), absent], Draft.OWN_DELETES)
 
     def write_events(self, events: pa.RecordBatch) -> None:
         """Write events with all six columns, which a compaction copies.
@@ -242,22 +247,23 @@ class EventWriter:
         """The file, of which pyarrow writes this."""
         if self._sink is None:
             self._draft = draft
-            schema, change = self._written_first(draft)
-            self._sink = MendedSink(self.path, schema, change=change, **self._options)
+            schema, changes = self._written_first(draft)
+            self._sink = MendedSink(self.path, schema, changes=changes, **self._options)
         if draft is not self._draft:
             raise ValueError("a file takes either new rows, or deletes, or other events")
         return self._sink
 
-    def _written_first(self, draft: Draft) -> tuple[pa.Schema, Change | None]:
+    def _written_first(self, draft: Draft) -> tuple[pa.Schema, Sequence[Change]]:
         """The schema of what pyarrow writes, and what makes the file of it."""
         match draft:
             case Draft.ROWS:
-                return file_schema(self._columns), EventColumns(self._track)
-            case Draft.DELETES:
+                return file_schema(self._columns), [EventColumns(self._track)]
+            case Draft.DELETES | Draft.OWN_DELETES:
                 codec = str(self._options["compression"])
-                return DELETES_SCHEMA, AbsentRows(self._columns, codec)
+                others = DeleteColumns(self._track, self._deleting)
+                return deletes_schema(self._deleting), [others, AbsentRows(self._columns, codec)]
             case Draft.EVENTS:
-                return self._schema, None
+                return self._schema, []
 
     @contextmanager
     def _naming(self, done: str) -> Iterator[None]:
@@ -296,7 +302,3 @@ def acid_metadata(
     if has_nanoseconds:
         metadata[NANOSECONDS] = "true"
     return metadata
-
-
-def _constant(value: int, count: int, dtype: type[np.int32] | type[np.int64]) -> Array:
-    return pa.array(np.full(count, value, dtype))

@@ -1,4 +1,4 @@
-"""Files of new rows, whose event columns we encode, against files that pyarrow alone wrote."""
+"""Files whose event columns we encode, against files that pyarrow alone wrote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from acidsql.model.row_id import RowId, encode_bucket
 from acidsql.orc.footer import FOOTER_STATISTICS, FOOTER_TYPE, read_tail
 from acidsql.orc.new_tail import stripe_statistics
 from acidsql.orc.protobuf import fields
-from acidsql.orc.schema import EVENT_COLUMNS, KEY_COLUMNS
+from acidsql.orc.schema import (
+    DELETE,
+    EVENT_COLUMNS,
+    KEY_COLUMNS,
+    ROW,
+    ROW_ID_COLUMNS,
+    event_schema,
+)
 from acidsql.orc.stripe import DATA, read_stripe_footer
 from acidsql.orc.stripe_copy import Form
 from acidsql.orc.writer import EventWriter
@@ -180,7 +187,40 @@ def test_streams_of_many_chunks(tmp_path: Path, codec: str) -> None:
         assert_positions(source, tail, keys)
 
 
-def assert_twins(twins: Twins) -> None:
+@FEW
+@given(calls=writes(edges, 4), gaps=st.integers(1, 3), own=st.booleans())
+@example(
+    calls=[Write(0, 0, 1), Write(0, 0, 25_000), Write(1, 1, 2), Write(0, 0, 3)], gaps=2, own=True
+)
+def test_deletes(tmp_path: Path, calls: list[Write], gaps: int, own: bool) -> None:
+    """Delete events, with one write id of the file's own or with one for each."""
+    twins = Twins(tmp_path)
+    last = RowId(WriteId(1), encode_bucket(BucketId(0), StatementId(0)), -1)
+    with (
+        EventWriter(twins.ours, OF, "zlib") as ours,
+        EventWriter(twins.theirs, OF, "zlib") as other,
+    ):
+        for seed, call in enumerate(calls):
+            keys = keys_of(following(last, call), call.rows)
+            keys[:, 3] *= gaps
+            keys[:, 0] = DELETE
+            keys[:, 4] = 2**41 if own else np.random.default_rng(seed).integers(1, 9, call.rows)
+            ids = pa.record_batch(list(map(pa.array, keys.T[1:4])), names=list(ROW_ID_COLUMNS))
+            ours.write_deletes(ids, WriteId(2**41) if own else keys[:, 4].copy())
+            other.write_events(deletes(keys))
+            twins.keys = np.concatenate([twins.keys, keys])
+            if call.rows:
+                last = RowId(WriteId(int(keys[-1, 1])), int(keys[-1, 2]), int(keys[-1, 3]) // gaps)
+    assert_twins(twins, [1, 2, 3, *([5] if own else [])])
+
+
+def deletes(keys: np.ndarray) -> pa.RecordBatch:
+    none = pa.nulls(len(keys), event_schema(OF).field(ROW).type)
+    return pa.RecordBatch.from_arrays([*map(pa.array, keys.T), none], names=EVENT_COLUMNS)
+
+
+def assert_twins(twins: Twins, encoded: Sequence[int] = range(1, 6)) -> None:
+    """The files say the same. We have encoded the runs of the ``encoded`` columns."""
     assert_keys(twins.ours, twins.keys)
     ours, theirs = read_tail(twins.ours), read_tail(twins.theirs)
     assert pa_orc.read_table(twins.ours).equals(pa_orc.read_table(twins.theirs))
@@ -204,9 +244,9 @@ def assert_twins(twins: Twins) -> None:
                     index_of(their_file, theirs, other, column),
                 ]
                 assert [part for _, part in said[0]] == [part for _, part in said[1]]
-                if column > len(KEY_COLUMNS):
+                if column not in encoded:
                     assert said[0] == said[1]
-        assert_positions(our_file, ours, twins.keys)
+        assert_positions(our_file, ours, twins.keys, encoded)
 
 
 def messages(footer: bytes, number: int) -> list[object]:

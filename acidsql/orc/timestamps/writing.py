@@ -33,15 +33,15 @@ class MendedSink:
 
     ``schema`` has timestamps in microseconds, and the names of fields that the file gets, whatever
     they are in what is written. ``options`` are those of pyarrow's ORCWriter.
-    pyarrow writes a draft if the file may have to be changed: ``change`` is made to it in any case,
-    and nanoseconds are put in where pyarrow lacks them.
+    pyarrow writes a draft if the file may have to be changed: ``changes`` are made to it in any
+    case, and nanoseconds are put in where pyarrow lacks them.
     """
 
     def __init__(
-        self, path: str, schema: pa.Schema, *, change: Change | None = None, **options: Any
+        self, path: str, schema: pa.Schema, *, changes: Sequence[Change] = (), **options: Any
     ) -> None:
         self._path, self._schema = path, schema
-        self._changes = [] if change is None else [change]
+        self._changes = changes
         self._nanos: list[Nanos] = []
         self._has_rows = False
         has_timestamps = any(has_leaf(field.type, is_timestamp) for field in schema)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import BinaryIO
 
 import numpy as np
@@ -13,12 +13,15 @@ from acidsql.orc.protobuf import as_bytes, fields, packed_numbers, read_varint, 
 from acidsql.orc.stripe import DATA, ROW_INDEX, StripeFooter, read_stripe_footer
 
 
-def assert_positions(source: BinaryIO, tail: FileTail, keys: np.ndarray) -> None:
-    """Decode each event column from where its index says that each group of rows begins."""
+def assert_positions(
+    source: BinaryIO, tail: FileTail, keys: np.ndarray, columns: Collection[int] = range(1, 6)
+) -> None:
+    """Decode event columns, which are ``columns``, from where the index says that groups begin."""
     start = 0
     for stripe in tail.stripes:
         footer = read_stripe_footer(source, tail, stripe)
-        for column, values in enumerate(keys.T, 1):
+        for column in columns:
+            values = keys[:, column - 1]
             stream = footer.find(DATA, column)
             source.seek(stream.offset)
             section = source.read(stream.length)

@@ -1,9 +1,12 @@
-"""acidsql/orc/absent_rows.py: files of deletes are as pyarrow would write them whole."""
+"""Files of deletes are as pyarrow would write them whole, but for the runs that we encode.
+
+The subjects are acidsql/orc/absent_rows.py and `DeleteColumns` of acidsql/orc/event_columns.py.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +18,11 @@ from acidsql.orc.footer import FOOTER_TYPE, FileTail, read_section, read_tail
 from acidsql.orc.new_tail import stripe_statistics
 from acidsql.orc.protobuf import fields
 from acidsql.orc.schema import DELETE, event_schema
-from acidsql.orc.stripe import read_stripe_footer
+from acidsql.orc.stripe import ROW_INDEX, Stream, StripeFooter, read_stripe_footer
 from acidsql.orc.stripe_copy import Form
 from acidsql.orc.writer import CODECS, EventWriter
 from tests.unit.orc.events import P0, columns, id_batch
+from tests.unit.orc.streams import assert_positions, index_of
 
 ALL_TYPES = columns(
     z="boolean", a="tinyint", b="smallint", c="int", l="bigint", f="float", g="double",
@@ -26,6 +30,10 @@ ALL_TYPES = columns(
     x="decimal(20,3)", ch="char(3)", v="varchar(5)", n="void", ar="array<int>",
     m="map<string,timestamp>", st="struct<a:int,b:array<string>>",
 )  # fmt: skip
+
+
+CONSTANT = (1, 2, 3, 5)
+"""The columns that we encode: operation, write id, bucket property and current write id."""
 
 
 def row_numbers(count: int) -> np.ndarray:
@@ -50,18 +58,23 @@ def by_pyarrow(path: Path, count: int, codec: str) -> None:
 
 
 def described(path: Path) -> list[Any]:
-    """All that the stripes have, but for the compression of their streams."""
+    """All that the stripes have, but for compression and for the runs of `CONSTANT` columns."""
     tail = read_tail(str(path))
     with path.open("rb") as source:
         found = []
         for stripe, said in zip(tail.stripes, stripe_statistics(source, tail), strict=True):
             footer = read_stripe_footer(source, tail, stripe)
-            streams = [
-                (s.kind, s.column, read_section(source, tail, s.offset, s.length))
-                for s in footer.streams
-            ]
+            streams = [(s.kind, s.column, content(source, tail, footer, s)) for s in footer.streams]
             found.append((stripe.rows, streams, footer.encodings, list(said), footer.others))
     return [found, types_of(tail)]
+
+
+def content(source: BinaryIO, tail: FileTail, footer: StripeFooter, stream: Stream) -> Any:
+    if stream.column not in CONSTANT:
+        return read_section(source, tail, stream.offset, stream.length)
+    if stream.kind == ROW_INDEX:
+        return [said for _, said in index_of(source, tail, footer, stream.column)]
+    return None
 
 
 def types_of(tail: FileTail) -> list[int | bytes]:
@@ -74,6 +87,9 @@ def test_the_file_is_the_one_that_pyarrow_writes(tmp_path: Path, count: int, cod
     written(tmp_path / "ours", count, codec)
     by_pyarrow(tmp_path / "theirs", count, codec)
     assert described(tmp_path / "ours") == described(tmp_path / "theirs")
+    keys = np.array([[DELETE, 3, P0, number, 7] for number in row_numbers(count).tolist()])
+    with (tmp_path / "ours").open("rb") as source:
+        assert_positions(source, read_tail(source), keys, CONSTANT)
 
 
 @pytest.mark.parametrize("codec", CODECS)
