@@ -36,7 +36,7 @@ FLAT_BYTES_MIN = 32 << 20
 What a smaller scan would save is less than what it takes to compile the class, once.
 """
 
-_SOURCES = ("BatchTest.java", "LongDecimals.java", "EventFormat.java")
+_SOURCES = ("BatchTest.java", "LongDecimals.java", "Events.java", "EventFormat.java")
 """Sources of classes. Each may use those before it."""
 
 _CLASS = "acidsql.EventFormat"
