@@ -214,8 +214,22 @@ def _with(cursor: Cursor) -> Statement:
         cursor.at = ahead.at
         return _insert(cursor, with_.at)
     if word not in _CHANGES:
+        _refuse_other(ahead)
         return parse_query(cursor)
     common = parse_common_tables(cursor)
     statement = _CHANGES[word](cursor)
     refuse_common_target(cursor, statement.target)
     return replace(statement, common=common)
+
+
+def _refuse_other(cursor: Cursor) -> None:
+    """Refuse a statement behind a WITH that cannot have one in front."""
+    token = cursor.peek()
+    if token.word in ("EXPLAIN", *_PARSERS) or any(
+        token.word == first for first, _ in _DEFINITIONS
+    ):
+        cursor.source.refuse(
+            f"WITH in front of {token.word} is not supported",
+            token.start,
+            hint="It can stand in front of a query, INSERT, UPDATE, DELETE or MERGE.",
+        )
