@@ -9,7 +9,7 @@ from sqlglot import exp
 from acidsql.errors import AnalysisError
 from acidsql.model.table import Column, Table
 from acidsql.planner.defaults import default_value, given_rows, left_out
-from acidsql.planner.literal_rows import literal_rows
+from acidsql.planner.literal_rows import literal_rows, refuse_long_texts
 from acidsql.planner.literals import NotLiteral
 from acidsql.planner.names import Names, ViewRefusal, find_column, find_target
 from acidsql.planner.partition import fixed_values, refuse_left_out
@@ -121,7 +121,7 @@ def _values(
     try:
         return literal_rows(values, table, columns, defaulted, arguments)
     except NotLiteral:
-        pass
+        refuse_long_texts(values, columns, arguments)
     lowering = Lowering(names, arguments)
     rows = tuple(
         tuple(lowering.value(cell, table, c) for cell, c in zip(row, columns, strict=True))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from acidsql.errors import ConstraintViolationError
 from acidsql.model.constraint import checks, requirements
 from acidsql.model.table import Column, Table
+from acidsql.model.types import CharType
 from acidsql.planner.defaults import default_cell
 from acidsql.planner.literals import NotLiteral, cell_text
 from acidsql.planner.predicates import Arguments
@@ -44,6 +46,20 @@ def literal_rows(
     )
     _refuse_nulls(values, rows, columns, table)
     return LiteralRows(rows=rows)
+
+
+def refuse_long_texts(values: ValueList, columns: Sequence[Column], arguments: Arguments) -> None:
+    """Refuse texts that are too long, in rows of which Spark has to compute some values.
+
+    Spark would not say which text it is. InvalidValueError, with the text's place.
+    """
+    for at, column in enumerate(columns):
+        if not isinstance(column.type, CharType):
+            continue
+        for cell in (row[at] for row in values.rows):
+            if not isinstance(cell, Default):
+                with suppress(NotLiteral):
+                    cell_text(cell, column.type, arguments, column.name)
 
 
 def _refuse_nulls(
